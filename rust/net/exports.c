@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Exports of rust_net.ko. GPL only, like everything they wrap.
+ */
+
+#include <linux/export.h>
+#include <linux/module.h>
+
+#define EXPORT_SYMBOL_RUST_GPL(sym) extern int sym; EXPORT_SYMBOL_GPL(sym)
+
+#include "exports_generated.h"
+
+MODULE_AUTHOR("The mvpp2-rs developers");
+MODULE_DESCRIPTION("Rust bindings for the networking core");
+MODULE_LICENSE("GPL");
