@@ -1,5 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! Safe bindings for the kernel's networking core.
+//!
+//! This crate is the library module `rust_net.ko`. It is where the `unsafe` of
+//! a network driver lives, so that the driver itself needs none: no safe
+//! function here may lead to undefined behaviour, whatever its caller does.
+//!
+//! | Module | Kernel concept |
+//! |---|---|
+//! | [`bh`] | sections with bottom halves disabled |
+//! | [`napi`] | NAPI instances, and the proof of running inside a poll |
+//! | [`page_pool`] | pools of receive pages that are recycled instead of freed |
 
 pub mod bh;
+pub mod napi;
+pub mod page_pool;

@@ -12,3 +12,7 @@
 #include <net/page_pool/types.h>
 
 #include "../helpers/helpers.c"
+
+/* Macros that bindgen cannot evaluate. The prefix is stripped. */
+static const unsigned int RUST_NET_CONST_PP_FLAG_DMA_MAP = PP_FLAG_DMA_MAP;
+static const unsigned int RUST_NET_CONST_PP_FLAG_DMA_SYNC_DEV = PP_FLAG_DMA_SYNC_DEV;

@@ -19,4 +19,5 @@
 #include "bottom_half.c"
 #include "dma-mapping.c"
 #include "mm.c"
+#include "nodemask.c"
 #include "page_pool.c"

@@ -1,0 +1,568 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Pools of receive pages that are recycled instead of freed.
+//!
+//! A page that a pool has allocated, and mapped for DMA, serves packet after
+//! packet. A driver gets it from the pool, gives it to the hardware, receives a
+//! packet in it and passes it to the stack or drops it; sooner or later it is
+//! returned to the pool, and its next packet costs neither an allocation nor a
+//! mapping.
+//!
+//! # Ownership
+//!
+//! The state of a buffer is its type, and each step consumes the old value:
+//!
+//! ```text
+//! PagePool --alloc--> Buffer --post--> (in Posted, only its Cookie is outside)
+//!    ^                 ^  |                  |
+//!    |                 |  |                  | complete
+//!    |<----- drop -----+--+                  v
+//!    |                 +---- take_back --+
+//!    |<----- drop / recycle ------------ Received
+//! ```
+//!
+//! # Where pages come from and where they go
+//!
+//! A pool has three sources. They are tried in this order:
+//!
+//! 1. The *cache*, an array without any lock. It belongs to the one who
+//!    allocates, the *consumer*.
+//! 2. The *ring*, into which any CPU can return pages. The consumer moves them
+//!    to the cache, many at a time.
+//! 3. The page allocator. This is slow, and in steady state does not happen.
+//!
+//! Returned pages go:
+//!
+//! - to the cache, if the consumer itself returns them by
+//!   [`Consumer::recycle`], which needs the proof of being in the consumer's
+//!   context;
+//! - to the cache as well, if they are simply dropped in softirq context on the
+//!   CPU that polls the NAPI instance the pool is bound to
+//!   ([`PagePool::enable_direct_recycling`]). The kernel checks this at run
+//!   time. It is what makes the pages of dropped socket buffers cheap;
+//! - else to the ring, or to the page allocator if the ring is full.
+//!
+//! Pages of another NUMA node, pages from emergency reserves and pages that
+//! somebody else still holds are freed instead.
+//!
+//! # Life time
+//!
+//! Buffers do not borrow the pool. A pool may be dropped while its buffers are
+//! with the hardware or in the stack: their mappings are undone at once, and
+//! the kernel frees the pool when the last page has come back.
+//!
+//! C headers: [`include/net/page_pool/types.h`](srctree/include/net/page_pool/types.h),
+//! [`include/net/page_pool/helpers.h`](srctree/include/net/page_pool/helpers.h)
+
+mod buffer;
+mod bulk;
+mod geometry;
+mod mapping;
+mod posted;
+mod stats;
+mod va;
+
+#[cfg(any())]
+mod tests;
+
+pub use self::{
+    buffer::{
+        Buffer,
+        Owned,
+        Received, //
+    },
+    bulk::Bulk,
+    geometry::{
+        Fragment,
+        FullPage,
+        Geometry,
+        Offset,
+        SHARED_INFO_SIZE, //
+    },
+    mapping::{
+        Bidirectional,
+        FromDevice,
+        Mapped,
+        Mapping,
+        Unmapped, //
+    },
+    posted::{
+        Cookie,
+        Posted,
+        Refused, //
+    },
+    stats::{
+        AllocStats,
+        RecycleStats,
+        Stats, //
+    },
+    va::VaBuffer,
+};
+
+use self::buffer::RawBuffer;
+use crate::{
+    bh,
+    napi::{
+        self,
+        Napi, //
+    },
+};
+use core::{
+    marker::PhantomData,
+    ptr::{
+        self,
+        NonNull, //
+    },
+};
+use kernel::{
+    alloc::AllocError,
+    bindings,
+    device::{
+        Bound,
+        Device, //
+    },
+    error::from_err_ptr,
+    prelude::*,
+    sync::aref::ARef,
+    types::NotThreadSafe, //
+};
+
+/// What the kernel must be told to create a pool.
+///
+/// # Examples
+///
+/// ```
+/// type Rx = FullPage<64, 1600>;
+///
+/// let mut pool = Params::new(1024).create::<Rx>()?;
+/// ```
+#[must_use]
+pub struct Params {
+    pool_size: u32,
+    nid: i32,
+    netdev: *mut bindings::net_device,
+    queue: u32,
+    napi: *mut bindings::napi_struct,
+}
+
+impl Params {
+    /// Starts with the size of the pool's ring: as many pages as the receive
+    /// queue has descriptors.
+    ///
+    /// 0 stands for 1024. The kernel allows at most 16384, and takes that if it
+    /// is asked for more.
+    pub const fn new(pool_size: u32) -> Self {
+        Self {
+            pool_size,
+            nid: bindings::NUMA_NO_NODE,
+            netdev: ptr::null_mut(),
+            queue: 0,
+            napi: ptr::null_mut(),
+        }
+    }
+
+    /// Allocates pages on a NUMA node, instead of the one that the consumer
+    /// runs on.
+    ///
+    /// Creation fails with `EINVAL` if there is no such node.
+    pub const fn node(mut self, nid: u32) -> Self {
+        self.nid = nid as i32;
+        self
+    }
+
+    /// Shows the pool as one of a net device's receive queue, in the netlink
+    /// family `netdev` (`page-pool-get`, `page-pool-stats-get`).
+    ///
+    /// # Safety
+    ///
+    /// `netdev` must be valid, and stay valid until it is unregistered or the
+    /// last page of the pool has been returned.
+    pub const unsafe fn queue(mut self, netdev: NonNull<bindings::net_device>, queue: u32) -> Self {
+        self.netdev = netdev.as_ptr();
+        self.queue = queue;
+        self
+    }
+
+    /// Binds the pool to the NAPI instance that consumes it, from the start.
+    /// See [`PagePool::enable_direct_recycling`].
+    ///
+    /// # Safety
+    ///
+    /// Those of [`PagePool::enable_direct_recycling`].
+    pub unsafe fn napi(mut self, napi: &Napi) -> Self {
+        self.napi = napi.as_raw();
+        self
+    }
+
+    /// Creates a pool whose buffers are not mapped for DMA.
+    ///
+    /// May sleep. Fails with `ENOMEM` if there is no memory, with `EINVAL` if a
+    /// parameter is out of range.
+    pub fn create<G: Geometry>(self) -> Result<PagePool<'static, G, Unmapped>> {
+        self.create_raw(None)
+    }
+
+    /// Creates a pool that maps its pages for `dev`.
+    ///
+    /// May sleep. Fails with `ENOMEM` if there is no memory, with `EINVAL` if a
+    /// parameter is out of range.
+    pub fn create_mapped<'dev, G: Geometry, M: Mapped>(
+        self,
+        dev: &'dev Device<Bound>,
+    ) -> Result<PagePool<'dev, G, M>> {
+        self.create_raw(Some(dev))
+    }
+
+    fn create_raw<'dev, G: Geometry, M: Mapping>(
+        self,
+        dev: Option<&'dev Device<Bound>>,
+    ) -> Result<PagePool<'dev, G, M>> {
+        const { G::CHECK };
+
+        if self.nid != bindings::NUMA_NO_NODE && !is_node_online(self.nid) {
+            return Err(EINVAL);
+        }
+
+        let mut params = net_bindings::page_pool_params::default();
+
+        // SAFETY: Both variants of this union have the same layout.
+        let fast = unsafe { &mut params.__bindgen_anon_1.fast };
+        fast.order = G::ORDER;
+        fast.pool_size = self.pool_size;
+        fast.nid = self.nid;
+        fast.dev = dev.map_or(ptr::null_mut(), |dev| ptr::from_ref(dev).cast_mut().cast());
+        fast.napi = self.napi;
+        fast.dma_dir = M::DIRECTION;
+        if G::FRAGMENTED {
+            // Offset and length count from the start of the page, for all its
+            // frames alike.
+            fast.offset = 0;
+            fast.max_len = G::ALLOC_SIZE as u32;
+        } else {
+            fast.offset = G::HEADROOM as u32;
+            fast.max_len = G::LEN as u32;
+        }
+
+        // SAFETY: Both variants of this union have the same layout.
+        let slow = unsafe { &mut params.__bindgen_anon_2.slow };
+        slow.netdev = self.netdev;
+        slow.queue_idx = self.queue;
+        slow.flags = M::FLAGS;
+
+        // SAFETY: The parameters are valid: the device is bound, and the caller
+        // of `queue()` and `napi()` vouched for what was given there.
+        let ptr = from_err_ptr(unsafe { net_bindings::page_pool_create(&params) })?;
+
+        // INVARIANT: The pool is new, so nobody else consumes it. We drop the
+        // device after the pool.
+        Ok(PagePool {
+            pool: NonNull::new(ptr).ok_or(ENOMEM)?,
+            _dev: dev.map(|dev| {
+                let dev: &Device = dev;
+
+                dev.into()
+            }),
+            _types: PhantomData,
+        })
+    }
+}
+
+/// A page pool, and the right to allocate from it.
+///
+/// Wraps `struct page_pool`.
+///
+/// Allocations and direct returns need a [`Consumer`], of which there is one at
+/// a time. A pool belongs to one receive queue; it can be moved, but not
+/// shared.
+///
+/// Dropping it may sleep.
+///
+/// # Invariants
+///
+/// - `pool` is a valid pool of geometry `G` and mapping `M` that this value has
+///   not destroyed.
+/// - Its cache is used only through this value, except that the kernel uses it
+///   inside the poll of the NAPI instance that the pool is bound to.
+pub struct PagePool<'dev, G: Geometry, M: Mapping = Unmapped> {
+    pool: NonNull<net_bindings::page_pool>,
+    /// Even a pool that is never dropped must not be left with a device that is
+    /// gone.
+    _dev: Option<ARef<Device>>,
+    _types: PhantomData<(&'dev Device<Bound>, G, M)>,
+}
+
+// SAFETY: The pool does not care on which CPU it is used, as long as it is used
+// on one at a time.
+unsafe impl<G: Geometry, M: Mapping> Send for PagePool<'_, G, M> {}
+
+// SAFETY: A shared reference only allows to read statistics, which C reads
+// without any lock.
+unsafe impl<G: Geometry, M: Mapping> Sync for PagePool<'_, G, M> {}
+
+impl<G: Geometry, M: Mapping> PagePool<'_, G, M> {
+    /// The NAPI instance that the pool is bound to.
+    #[inline]
+    fn napi(&self) -> *mut bindings::napi_struct {
+        // SAFETY: By the type invariant the pool is valid, and nobody else
+        // writes this field.
+        unsafe { (*self.pool.as_ptr()).p.napi }
+    }
+
+    /// Starts to consume the pool: to allocate, and to recycle directly.
+    ///
+    /// `cx` is the proof of being where that is free of races: inside the poll
+    /// of the NAPI instance that the pool is bound to ([`napi::Context`]). A
+    /// pool that is bound to none can be consumed in any poll, and with bottom
+    /// halves disabled ([`bh::Context`]).
+    ///
+    /// Fails with `EBUSY` if the pool is bound to another instance.
+    #[inline]
+    pub fn consumer<'a, C: Context>(&'a mut self, cx: &'a C) -> Result<Consumer<'a, G, M>> {
+        let napi = self.napi();
+
+        if !napi.is_null() && napi != cx.napi() {
+            return Err(EBUSY);
+        }
+
+        // INVARIANT: Nobody else has the pool, and the kernel uses its cache
+        // only in the poll that we are in, if at all.
+        Ok(Consumer {
+            pool: self.pool,
+            _types: PhantomData,
+            _not_send: NotThreadSafe,
+        })
+    }
+
+    /// Allocates a buffer in process context, such as to fill a ring before the
+    /// queue is started.
+    ///
+    /// May sleep. Fails with `ENOMEM` if there is no memory, with `EBUSY` if the
+    /// pool is bound to a NAPI instance, which may be consuming it.
+    pub fn alloc(&mut self) -> Result<Buffer<G, M>> {
+        if !self.napi().is_null() {
+            return Err(EBUSY);
+        }
+
+        // SAFETY: By the type invariant, and since the pool is not bound, the
+        // cache is ours.
+        Ok(unsafe { alloc(self.pool, bindings::GFP_KERNEL) }?)
+    }
+
+    /// Binds the pool to the NAPI instance that consumes it.
+    ///
+    /// From then on buffers that are dropped on the CPU that polls the instance
+    /// go to the cache instead of the ring, wherever they are dropped, such as
+    /// with a socket buffer. And [`Self::consumer`] accepts no other context.
+    ///
+    /// May sleep.
+    ///
+    /// C: `page_pool_enable_direct_recycling()`.
+    ///
+    /// # Safety
+    ///
+    /// - The pool must not be bound to another instance.
+    /// - `napi` must stay valid until the pool is dropped or
+    ///   [`Self::disable_direct_recycling`] has returned, either of which must
+    ///   happen: the pool must not be leaked.
+    pub unsafe fn enable_direct_recycling(&mut self, napi: &Napi) {
+        // SAFETY: By the type invariant the pool is valid, and by the safety
+        // requirements of this function the instance is.
+        unsafe {
+            net_bindings::page_pool_enable_direct_recycling(self.pool.as_ptr(), napi.as_raw())
+        };
+    }
+
+    /// Unbinds the pool from its NAPI instance.
+    ///
+    /// May sleep.
+    ///
+    /// C: `page_pool_disable_direct_recycling()`.
+    ///
+    /// # Safety
+    ///
+    /// The instance must be disabled, and must have been since before this call.
+    pub unsafe fn disable_direct_recycling(&mut self) {
+        // SAFETY: By the type invariant the pool is valid.
+        unsafe { net_bindings::page_pool_disable_direct_recycling(self.pool.as_ptr()) };
+    }
+
+    /// Returns the counters of the pool.
+    ///
+    /// They are exact when the pool is not in use. Needs
+    /// `CONFIG_PAGE_POOL_STATS`.
+    ///
+    /// C: `page_pool_get_stats()`.
+    #[cfg(CONFIG_PAGE_POOL_STATS)]
+    pub fn stats(&self) -> Stats {
+        let mut raw = net_bindings::page_pool_stats::default();
+
+        // SAFETY: By the type invariant the pool is valid.
+        unsafe { net_bindings::page_pool_get_stats(self.pool.as_ptr(), &mut raw) };
+
+        raw.into()
+    }
+}
+
+impl<G: Geometry, M: Mapping> Drop for PagePool<'_, G, M> {
+    fn drop(&mut self) {
+        // SAFETY: By the type invariant this destroys the pool for the first
+        // time. Pages that are still out keep it alive.
+        unsafe { net_bindings::page_pool_destroy(self.pool.as_ptr()) };
+    }
+}
+
+mod private {
+    pub trait Sealed {}
+}
+
+/// A context in which a pool can be consumed: [`napi::Context`] or
+/// [`bh::Context`].
+pub trait Context: private::Sealed {
+    /// The NAPI instance that is being polled, if one is.
+    #[doc(hidden)]
+    fn napi(&self) -> *mut bindings::napi_struct;
+}
+
+impl private::Sealed for napi::Context<'_> {}
+
+impl Context for napi::Context<'_> {
+    #[inline]
+    fn napi(&self) -> *mut bindings::napi_struct {
+        napi::Context::napi(self).as_raw()
+    }
+}
+
+impl private::Sealed for bh::Context {}
+
+impl Context for bh::Context {
+    #[inline]
+    fn napi(&self) -> *mut bindings::napi_struct {
+        ptr::null_mut()
+    }
+}
+
+/// The one who allocates from a pool, for as long as it is in a context where
+/// it may: see [`PagePool::consumer`].
+///
+/// # Examples
+///
+/// ```
+/// fn poll(pool: &mut PagePool<'_, Rx>, cx: &napi::Context<'_>) -> Result {
+///     let mut consumer = pool.consumer(cx)?;
+///     let buffer = consumer.alloc()?;
+///
+///     // Straight back to the cache.
+///     consumer.recycle(buffer);
+///
+///     Ok(())
+/// }
+/// ```
+///
+/// # Invariants
+///
+/// `pool` is a valid pool of geometry `G` and mapping `M`, and nobody else
+/// touches its cache while this value exists.
+pub struct Consumer<'a, G: Geometry, M: Mapping> {
+    pool: NonNull<net_bindings::page_pool>,
+    _types: PhantomData<(&'a mut (), G, M)>,
+    _not_send: NotThreadSafe,
+}
+
+impl<G: Geometry, M: Mapping> Consumer<'_, G, M> {
+    /// Allocates a buffer. Does not sleep.
+    ///
+    /// C: `page_pool_dev_alloc_pages()`, or `page_pool_dev_alloc_frag()` if the
+    /// pool's geometry is a [`Fragment`].
+    #[inline]
+    pub fn alloc(&mut self) -> Result<Buffer<G, M>, AllocError> {
+        // SAFETY: By the type invariant the cache is ours.
+        unsafe { alloc(self.pool, bindings::GFP_ATOMIC) }
+    }
+
+    /// Allocates `size` bytes, or up to a whole page's worth if that leaves no
+    /// room for another piece. Does not sleep.
+    ///
+    /// Fails if there is no memory, or if `size` is 0 or more than
+    /// `G::ALLOC_SIZE`.
+    ///
+    /// C: `page_pool_dev_alloc_va()`.
+    pub fn alloc_va(&mut self, size: usize) -> Result<VaBuffer, AllocError> {
+        if size == 0 || size > G::ALLOC_SIZE {
+            return Err(AllocError);
+        }
+
+        let mut size = size as u32;
+
+        // SAFETY: By the type invariant the cache is ours.
+        let va = unsafe {
+            net_bindings::page_pool_alloc_va(
+                self.pool.as_ptr(),
+                &mut size,
+                bindings::GFP_ATOMIC | bindings::__GFP_NOWARN,
+            )
+        };
+        let va = NonNull::new(va.cast()).ok_or(AllocError)?;
+
+        // SAFETY: C has just given us these bytes and a reference.
+        Ok(unsafe { VaBuffer::new(va, size, self.pool) })
+    }
+
+    /// Gives a buffer back, directly to the cache if it is of this pool.
+    ///
+    /// C: `page_pool_recycle_direct()`.
+    #[inline]
+    pub fn recycle(&mut self, buffer: impl Owned<G, M>) {
+        let page = buffer.into_page();
+        let direct = page.raw.pool() == self.pool.as_ptr();
+
+        // SAFETY: The value is not used again. By the type invariant the cache
+        // of this pool is ours; that of another one is not used.
+        unsafe { page.raw.put(page.touched, direct) };
+    }
+}
+
+/// Allocates a buffer of a pool.
+///
+/// # Safety
+///
+/// `pool` must be a valid pool of geometry `G` and mapping `M`, and nobody else
+/// may touch its cache meanwhile.
+#[inline]
+unsafe fn alloc<G: Geometry, M: Mapping>(
+    pool: NonNull<net_bindings::page_pool>,
+    gfp: bindings::gfp_t,
+) -> Result<Buffer<G, M>, AllocError> {
+    let gfp = gfp | bindings::__GFP_NOWARN;
+    let mut offset = 0;
+
+    let netmem = if G::FRAGMENTED {
+        // SAFETY: By the safety requirements of this function.
+        unsafe {
+            net_bindings::page_pool_alloc_frag_netmem(
+                pool.as_ptr(),
+                &mut offset,
+                G::FRAME_SIZE as u32,
+                gfp,
+            )
+        }
+    } else {
+        // SAFETY: By the safety requirements of this function.
+        unsafe { net_bindings::page_pool_alloc_netmems(pool.as_ptr(), gfp) }
+    };
+
+    // Our pools have no memory provider, so this is a page.
+    let page = NonNull::new(netmem as *mut bindings::page).ok_or(AllocError)?;
+
+    // SAFETY: C has just given us a reference of this page. A page that was not
+    // asked for as a fragment has no other.
+    let raw = unsafe { RawBuffer::new(page, G::Offset::from_bytes(offset)) };
+
+    // SAFETY: There is no copy of `raw`.
+    Ok(unsafe { Buffer::from_raw(raw) })
+}
+
+/// Whether memory can be allocated on a NUMA node.
+fn is_node_online(nid: i32) -> bool {
+    // SAFETY: This function takes any number.
+    unsafe { net_bindings::node_online(nid) }
+}
