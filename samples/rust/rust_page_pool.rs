@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The shortest use of a page pool: create one, cycle buffers, print what the
+//! pool counted.
+//!
+//! A driver would have its pool in the receive queue and its consumer in the
+//! NAPI poll. Here a section with bottom halves disabled stands in for that.
+
+use kernel::prelude::*;
+use net::{
+    bh,
+    page_pool::{
+        FullPage,
+        Params,
+        Posted,
+        Unmapped, //
+    }, //
+};
+
+module! {
+    type: RustPagePool,
+    name: "rust_page_pool",
+    authors: ["The mvpp2-rs developers"],
+    description: "Rust page pool sample",
+    license: "GPL",
+}
+
+/// 64 bytes of head room, then up to 1600 bytes from the device.
+type Rx = FullPage<64, 1600>;
+
+/// Descriptors of the imagined receive ring, and buffers that it keeps.
+const RING_SIZE: usize = 256;
+
+/// Packets that the imagined device receives.
+const PACKETS: usize = 100_000;
+
+struct RustPagePool;
+
+impl kernel::Module for RustPagePool {
+    fn init(_module: &'static ThisModule) -> Result<Self> {
+        let mut pool = Params::new(RING_SIZE as u32).create::<Rx>()?;
+        let mut ring = Posted::<Rx, Unmapped>::new(RING_SIZE)?;
+        let mut cookies = KVec::with_capacity(RING_SIZE, GFP_KERNEL)?;
+
+        // Fill the ring, in process context.
+        for _ in 0..RING_SIZE {
+            let cookie = ring.post(pool.alloc()?).map_err(|_| ENOSPC)?;
+
+            cookies.push(cookie, GFP_KERNEL)?;
+        }
+
+        // For each packet: refill the ring, take the packet out, drop it.
+        bh::disabled(|cx| -> Result {
+            let mut consumer = pool.consumer(cx)?;
+
+            for packet in 0..PACKETS {
+                let fresh = consumer.alloc()?;
+                let received = ring.complete(cookies[packet % RING_SIZE], 64)?;
+
+                cookies[packet % RING_SIZE] = ring.post(fresh).map_err(|_| ENOSPC)?;
+                consumer.recycle(received);
+            }
+
+            Ok(())
+        })?;
+
+        let stats = pool.stats();
+        pr_info!(
+            "{PACKETS} packets, {RING_SIZE} buffers: {} pages from the cache, {} from the ring, {} times to the page allocator\n",
+            stats.alloc.fast,
+            stats.alloc.refill,
+            stats.alloc.slow,
+        );
+        pr_info!(
+            "returned: {} to the cache, {} to the ring, {} freed\n",
+            stats.recycle.cached,
+            stats.recycle.ring,
+            stats.recycle.ring_full + stats.recycle.released_refcnt,
+        );
+
+        Ok(Self)
+    }
+}
