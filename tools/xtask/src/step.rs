@@ -1,0 +1,534 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Steps: children that run with their output in a log, under a progress bar, and can be interrupted.
+
+use std::ffi::OsStr;
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{bail, Context, Result};
+use indicatif::{ProgressBar, ProgressStyle};
+use nix::fcntl::{Flock, FlockArg};
+use nix::sys::signal::{killpg, Signal};
+use nix::unistd::Pid;
+
+use crate::ctx::Ctx;
+use crate::progress::Meter;
+
+/// Lines of the log that a failing step shows.
+const TAIL: usize = 30;
+/// How often a step that runs without a terminal says how far it is.
+const REMINDER: Duration = Duration::from_secs(60);
+/// What a child has to stop after it was asked to.
+const GRACE: Duration = Duration::from_secs(5);
+
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+static GROUPS: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
+static BAR: Mutex<Option<ProgressBar>> = Mutex::new(None);
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // What these mutexes guard is valid after each single operation, so a panic spoils nothing.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Makes Ctrl-C, SIGTERM and SIGHUP stop the registered children; the steps then fail in order.
+pub fn handle_signals() -> Result<()> {
+    ctrlc::set_handler(|| {
+        if INTERRUPTED.swap(true, Ordering::SeqCst) {
+            signal_groups(Signal::SIGKILL);
+            return;
+        }
+        signal_groups(Signal::SIGTERM);
+        thread::spawn(|| {
+            thread::sleep(GRACE);
+            signal_groups(Signal::SIGKILL);
+        });
+    })
+    .context("cannot handle signals")
+}
+
+fn signal_groups(signal: Signal) {
+    for group in locked(&GROUPS).iter() {
+        // A group that is gone already is what we want.
+        let _ = killpg(*group, signal);
+    }
+}
+
+/// Whether the user asked to stop.
+pub fn interrupted() -> bool {
+    INTERRUPTED.load(Ordering::SeqCst)
+}
+
+/// Fails when the user asked to stop: for loops of work done in this process.
+pub fn check_interrupt() -> Result<()> {
+    if interrupted() {
+        bail!("interrupted");
+    }
+    Ok(())
+}
+
+/// Sleeps, but not through an interrupt.
+pub fn sleep(time: Duration) -> Result<()> {
+    thread::sleep(time);
+    check_interrupt()
+}
+
+/// A process group that an interrupt kills, and that dies with this value at the latest.
+pub struct Group(Pid);
+
+impl Group {
+    /// Registers the group of a child that was started with [`own_group`].
+    pub fn of(child: &Child) -> Self {
+        let pid = Pid::from_raw(i32::try_from(child.id()).unwrap_or(i32::MAX));
+        locked(&GROUPS).push(pid);
+        Group(pid)
+    }
+
+    /// Asks the whole group to end.
+    pub fn terminate(&self) {
+        let _ = killpg(self.0, Signal::SIGTERM);
+    }
+
+    /// Ends the whole group.
+    pub fn kill(&self) {
+        let _ = killpg(self.0, Signal::SIGKILL);
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.kill();
+        locked(&GROUPS).retain(|group| *group != self.0);
+    }
+}
+
+/// Puts a child into a process group of its own, and makes it end if this process is killed.
+///
+/// Without the group a terminal's Ctrl-C would reach each grandchild by itself, in any order.
+pub fn own_group(command: &Command) -> Command {
+    let mut own = if Path::new("/usr/bin/setpriv").exists() {
+        let mut own = Command::new("/usr/bin/setpriv");
+        own.args(["--pdeathsig", "TERM", "--"]);
+        own.arg(command.get_program());
+        own
+    } else {
+        Command::new(command.get_program())
+    };
+    own.args(command.get_args());
+    for (key, value) in command.get_envs() {
+        match value {
+            Some(value) => own.env(key, value),
+            None => own.env_remove(key),
+        };
+    }
+    if let Some(dir) = command.get_current_dir() {
+        own.current_dir(dir);
+    }
+    own.process_group(0);
+    own
+}
+
+/// A command free of the settings that `make` and `cargo` leave in the environment of this program.
+pub fn command(program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new(program);
+    for name in LEAKED {
+        command.env_remove(name);
+    }
+    // Messages are compared and logged: one language.
+    command.env("LC_ALL", "C.UTF-8");
+    command
+}
+
+/// Variables that would change what a child `make` or `cargo` does behind our back.
+const LEAKED: &[&str] = &[
+    "MAKEFLAGS",
+    "MFLAGS",
+    "MAKEOVERRIDES",
+    "MAKELEVEL",
+    "GNUMAKEFLAGS",
+    "ARCH",
+    "SUBARCH",
+    "CROSS_COMPILE",
+    "LLVM",
+    "KDIR",
+    "M",
+    "O",
+    "KBUILD_OUTPUT",
+    "KBUILD_EXTMOD",
+    "KCFLAGS",
+    "KRUSTFLAGS",
+    "RUSTFLAGS",
+    "CARGO_MANIFEST_DIR",
+    "CARGO_MANIFEST_PATH",
+    "LD_LIBRARY_PATH",
+];
+
+/// Shows a command as one would type it.
+pub fn display(command: &Command) -> String {
+    let quote = |word: &OsStr| {
+        let word = word.to_string_lossy();
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_=./:+,@%~".contains(c);
+        if !word.is_empty() && word.chars().all(plain) {
+            word.into_owned()
+        } else {
+            format!("'{}'", word.replace('\'', r"'\''"))
+        }
+    };
+    let mut words = vec![quote(command.get_program())];
+    words.extend(command.get_args().map(quote));
+    words.join(" ")
+}
+
+/// Prints a line for the user, above the progress bar if there is one.
+pub fn say(line: &str) {
+    let print = || {
+        // Nobody is left to tell when standard error is closed.
+        let _ = writeln!(std::io::stderr(), "{line}");
+    };
+    match locked(&BAR).as_ref() {
+        Some(bar) => bar.suspend(print),
+        None => print(),
+    }
+}
+
+/// Runs a short command to its end and returns its standard output.
+pub fn output(ctx: &Ctx, command: &mut Command) -> Result<String> {
+    if ctx.verbose {
+        say(&format!("+ {}", display(command)));
+    }
+    let output = command
+        .stdin(Stdio::null())
+        .output()
+        .with_context(|| format!("cannot run {}", display(command)))?;
+    if !output.status.success() {
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        bail!(
+            "`{}` failed ({}): {}",
+            display(command),
+            output.status,
+            stderr.trim()
+        );
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// A step the user sees: a title, a bar or a line, a log, a time.
+pub struct Step<'a> {
+    ctx: &'a Ctx,
+    title: String,
+    log: PathBuf,
+    file: Flock<File>,
+    started: Instant,
+    reminded: Instant,
+    bar: Option<ProgressBar>,
+    meter: Option<Meter>,
+    finished: bool,
+}
+
+impl<'a> Step<'a> {
+    /// Starts a step whose children write to the log called `log`.
+    pub fn start(ctx: &'a Ctx, title: impl Into<String>, log: &str) -> Result<Self> {
+        check_interrupt()?;
+        let title = title.into();
+        let (log, file) = open_log(&ctx.paths.logs(), log)?;
+        let bar = ctx.tty.then(|| spinner(&title));
+        if bar.is_none() {
+            say(&format!("{title} ..."));
+        }
+        locked(&BAR).clone_from(&bar);
+        let now = Instant::now();
+        Ok(Step {
+            ctx,
+            title,
+            log,
+            file,
+            started: now,
+            reminded: now,
+            bar,
+            meter: None,
+            finished: false,
+        })
+    }
+
+    /// Measures the step by the lines its children print.
+    pub fn measure(&mut self, meter: Meter) {
+        if let Some(bar) = &self.bar {
+            set_bar_style(bar, Meter::SCALE);
+        }
+        self.meter = Some(meter);
+    }
+
+    /// Sets how far work done in this process is: `done` of `total`.
+    pub fn at(&self, done: u64, total: u64) {
+        if let Some(bar) = &self.bar {
+            if bar.length() != Some(total) {
+                set_bar_style(bar, total);
+            }
+            bar.set_position(done);
+        }
+    }
+
+    /// Where the children's output is.
+    pub fn log(&self) -> &Path {
+        &self.log
+    }
+
+    /// Runs a child to its end. Fails, and shows the end of the log, when the child does.
+    pub fn run(&mut self, command: &Command) -> Result<()> {
+        let status = self.status(command)?;
+        if status.success() {
+            return Ok(());
+        }
+        check_interrupt()?;
+        self.show_tail();
+        bail!(
+            "{}: `{}` failed ({status}); the log is {}",
+            self.title,
+            command.get_program().to_string_lossy(),
+            self.log.display()
+        )
+    }
+
+    /// Runs a child to its end and returns its exit status.
+    pub fn status(&mut self, command: &Command) -> Result<ExitStatus> {
+        check_interrupt()?;
+        let shown = display(command);
+        if self.ctx.verbose {
+            say(&format!("+ {shown}"));
+        }
+        writeln!(&*self.file, "+ {shown}").context("cannot write to the log")?;
+        let mut child = own_group(command)
+            .stdin(Stdio::null())
+            .stdout(self.file.try_clone().context("cannot share the log")?)
+            .stderr(self.file.try_clone().context("cannot share the log")?)
+            .spawn()
+            .with_context(|| format!("cannot run `{shown}`"))?;
+        let _group = Group::of(&child);
+        let mut reader = LogReader::open(&self.log)?;
+        let mut pause = Duration::from_millis(2);
+        loop {
+            let status = child.try_wait().context("cannot wait for a child")?;
+            let lines = reader.advance()?;
+            self.tick(lines, &reader.last_line);
+            if let Some(status) = status {
+                check_interrupt()?;
+                return Ok(status);
+            }
+            thread::sleep(pause);
+            // Short commands return at once, long ones are not polled to death.
+            pause = (pause * 2).min(Duration::from_millis(150));
+        }
+    }
+
+    fn tick(&mut self, lines: u64, last_line: &str) {
+        let mut left = None;
+        if let Some(meter) = &mut self.meter {
+            meter.advance(lines);
+            left = meter.time_left();
+        }
+        if let Some(bar) = &self.bar {
+            if let Some(meter) = &self.meter {
+                bar.set_position(meter.position());
+                let left = left.map(|left| format!("{} left", human(left)));
+                bar.set_prefix(left.unwrap_or_default());
+            }
+            bar.set_message(last_line.trim().chars().take(40).collect::<String>());
+        } else if self.reminded.elapsed() >= REMINDER {
+            self.reminded = Instant::now();
+            let mut line = format!("{} ... {}", self.title, human(self.started.elapsed()));
+            if let Some(left) = left {
+                line += &format!(", {} left", human(left));
+            }
+            say(&line);
+        }
+    }
+
+    /// Shows the end of the log.
+    pub fn show_tail(&self) {
+        let text = std::fs::read(&self.log).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        let lines: Vec<_> = text.lines().collect();
+        let tail = &lines[lines.len().saturating_sub(TAIL)..];
+        say(&format!("--- last {} lines:", tail.len()));
+        for line in tail {
+            say(line);
+        }
+        say("---");
+    }
+
+    /// Ends the step well.
+    pub fn done(self) {
+        self.done_with("done");
+    }
+
+    /// Ends the step well, with a word about the result.
+    pub fn done_with(mut self, result: &str) {
+        self.finished = true;
+        if let Some(meter) = &mut self.meter {
+            meter.finish();
+        }
+        self.clear_bar();
+        let time = human(self.started.elapsed());
+        say(&format!("{}: {result} ({time})", self.title));
+    }
+
+    fn clear_bar(&mut self) {
+        if let Some(bar) = self.bar.take() {
+            bar.finish_and_clear();
+            *locked(&BAR) = None;
+        }
+    }
+}
+
+impl Drop for Step<'_> {
+    fn drop(&mut self) {
+        if self.finished {
+            return;
+        }
+        if let Some(meter) = &mut self.meter {
+            meter.pause();
+        }
+        self.clear_bar();
+        let how = if interrupted() {
+            "interrupted"
+        } else {
+            "failed"
+        };
+        let time = human(self.started.elapsed());
+        say(&format!("{}: {how} ({time})", self.title));
+    }
+}
+
+fn spinner(title: &str) -> ProgressBar {
+    let style = ProgressStyle::with_template("{spinner} [{elapsed}] {title} {wide_msg}")
+        .unwrap_or_else(|_| ProgressStyle::default_spinner());
+    let bar = ProgressBar::new_spinner();
+    bar.set_style(with_title(style, title));
+    bar.enable_steady_tick(Duration::from_millis(120));
+    bar
+}
+
+fn with_title(style: ProgressStyle, title: &str) -> ProgressStyle {
+    let title = title.to_owned();
+    style.with_key(
+        "title",
+        move |_: &indicatif::ProgressState, out: &mut dyn std::fmt::Write| {
+            let _ = out.write_str(&title);
+        },
+    )
+}
+
+fn set_bar_style(bar: &ProgressBar, total: u64) {
+    let style = bar.style();
+    bar.set_length(total);
+    if let Ok(style) =
+        style.template("{spinner} [{elapsed}] {title} [{bar:24}] {percent}% {prefix} {wide_msg}")
+    {
+        bar.set_style(style.progress_chars("=> "));
+    }
+}
+
+/// Opens a log; another run that writes the same log at this moment keeps it, and we take a new one.
+fn open_log(dir: &Path, name: &str) -> Result<(PathBuf, Flock<File>)> {
+    let pid = std::process::id();
+    for path in [
+        dir.join(format!("{name}.log")),
+        dir.join(format!("{name}.{pid}.log")),
+    ] {
+        let file = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(&path)
+            .with_context(|| format!("cannot write {}", path.display()))?;
+        if let Ok(file) = Flock::lock(file, FlockArg::LockExclusiveNonblock) {
+            file.set_len(0).context("cannot empty the log")?;
+            return Ok((path, file));
+        }
+    }
+    bail!("the log {name} is in use")
+}
+
+/// Follows a growing log: counts lines and remembers the last.
+struct LogReader {
+    file: File,
+    partial: Vec<u8>,
+    last_line: String,
+}
+
+impl LogReader {
+    fn open(path: &Path) -> Result<Self> {
+        let mut file = File::open(path).context("cannot read the log")?;
+        file.seek(SeekFrom::End(0)).context("cannot read the log")?;
+        Ok(LogReader {
+            file,
+            partial: Vec::new(),
+            last_line: String::new(),
+        })
+    }
+
+    /// Reads what is new; returns the number of complete lines in it.
+    fn advance(&mut self) -> Result<u64> {
+        let mut new = Vec::new();
+        self.file
+            .read_to_end(&mut new)
+            .context("cannot read the log")?;
+        let mut lines = 0;
+        for chunk in new.split_inclusive(|byte| *byte == b'\n') {
+            self.partial.extend_from_slice(chunk);
+            if chunk.ends_with(b"\n") {
+                lines += 1;
+                self.last_line = String::from_utf8_lossy(&self.partial).trim_end().to_owned();
+                self.partial.clear();
+            }
+        }
+        Ok(lines)
+    }
+}
+
+/// A time as people say it.
+pub fn human(time: Duration) -> String {
+    let seconds = time.as_secs();
+    match seconds {
+        0..=9 => format!("{:.1} s", time.as_secs_f64()),
+        10..=59 => format!("{seconds} s"),
+        60..=3599 => format!("{} min {:02} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {:02} min", seconds / 3600, seconds / 60 % 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_read_well() {
+        assert_eq!(human(Duration::from_millis(340)), "0.3 s");
+        assert_eq!(human(Duration::from_secs(61)), "1 min 01 s");
+        assert_eq!(human(Duration::from_secs(7260)), "2 h 01 min");
+    }
+
+    #[test]
+    fn commands_are_quoted() {
+        let mut command = Command::new("make");
+        command.args(["ARCH=um", "a b", "it's"]);
+        assert_eq!(display(&command), r"make ARCH=um 'a b' 'it'\''s'");
+    }
+
+    #[test]
+    fn log_reader_counts_lines_across_reads() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        let mut reader = LogReader::open(file.path()).unwrap();
+        file.write_all(b"one\ntw").unwrap();
+        assert_eq!(reader.advance().unwrap(), 1);
+        file.write_all(b"o\nthree\n").unwrap();
+        assert_eq!(reader.advance().unwrap(), 2);
+        assert_eq!(reader.last_line, "three");
+    }
+}
