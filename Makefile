@@ -57,7 +57,7 @@ clean:
 PHONY += rust-analyzer
 rust-analyzer:
 	+$(Q)$(checked_kbuild) rust/net/net_bindings.o && $(kbuild) TREE_CHECKED=y $$args rust-analyzer
-	$(Q)scripts/rust-project.py '$(or $(abspath $(MO)),$(CURDIR))' rust-project.json
+	$(Q)scripts/rust-project.py '$(CURDIR)' '$(or $(abspath $(MO)),$(CURDIR))' rust-project.json
 
 # Everything below needs no kernel tree: `cargo xtask` fetches and builds what
 # the labs run.

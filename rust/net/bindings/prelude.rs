@@ -15,6 +15,7 @@
     non_upper_case_globals,
     unreachable_pub,
     unsafe_op_in_unsafe_fn,
+    unknown_lints,
     unused_imports
 )]
 
