@@ -50,11 +50,12 @@ PATH=$PATH:${CARGO_HOME:-$HOME/.cargo}/bin
 
 if ! command -v cargo >/dev/null; then
 	need_packages
-	echo "Installing $packages (for cargo)"
+	# cargo fetches crates by https.
+	packages="$packages ca-certificates"
+	echo "There is no cargo; installing $packages"
 	as_root apt-get update -qq
-	# Only the build needs a C compiler; cargo links with it.
 	as_root env DEBIAN_FRONTEND=noninteractive \
-		apt-get install -y -qq --no-install-recommends $packages gcc libc6-dev
+		apt-get install -y -qq --no-install-recommends $packages
 fi
 
 exec "$@"
