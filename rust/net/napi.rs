@@ -4,12 +4,9 @@
 //!
 //! C header: [`include/linux/netdevice.h`](srctree/include/linux/netdevice.h)
 
-use kernel::{
-    bindings,
-    types::{
-        NotThreadSafe,
-        Opaque, //
-    },
+use kernel::types::{
+    NotThreadSafe,
+    Opaque, //
 };
 
 /// A NAPI instance.
@@ -20,7 +17,7 @@ use kernel::{
 ///
 /// A `&Napi` refers to a `struct napi_struct` that was added to a net device.
 #[repr(transparent)]
-pub struct Napi(Opaque<bindings::napi_struct>);
+pub struct Napi(Opaque<net_bindings::napi_struct>);
 
 // SAFETY: The fields of `struct napi_struct` that other CPUs use are accessed
 // atomically or under the locks of the networking core.
@@ -34,7 +31,7 @@ impl Napi {
     /// `ptr` must point to a `struct napi_struct` that has been added to a net
     /// device and stays so for the life time `'a`.
     #[inline]
-    pub unsafe fn from_raw<'a>(ptr: *mut bindings::napi_struct) -> &'a Self {
+    pub unsafe fn from_raw<'a>(ptr: *mut net_bindings::napi_struct) -> &'a Self {
         // SAFETY: `Napi` is a transparent wrapper of `struct napi_struct`, and
         // the caller promises that the instance outlives `'a`.
         unsafe { &*ptr.cast() }
@@ -42,7 +39,7 @@ impl Napi {
 
     /// Returns the raw pointer.
     #[inline]
-    pub fn as_raw(&self) -> *mut bindings::napi_struct {
+    pub fn as_raw(&self) -> *mut net_bindings::napi_struct {
         self.0.get()
     }
 }

@@ -62,7 +62,7 @@ mod posted;
 mod stats;
 mod va;
 
-#[cfg(any())]
+#[cfg(CONFIG_KUNIT = "y")]
 mod tests;
 
 pub use self::{
@@ -139,10 +139,10 @@ use kernel::{
 #[must_use]
 pub struct Params {
     pool_size: u32,
-    nid: i32,
+    nid: Option<u32>,
     netdev: *mut bindings::net_device,
     queue: u32,
-    napi: *mut bindings::napi_struct,
+    napi: *mut net_bindings::napi_struct,
 }
 
 impl Params {
@@ -154,7 +154,7 @@ impl Params {
     pub const fn new(pool_size: u32) -> Self {
         Self {
             pool_size,
-            nid: bindings::NUMA_NO_NODE,
+            nid: None,
             netdev: ptr::null_mut(),
             queue: 0,
             napi: ptr::null_mut(),
@@ -166,7 +166,7 @@ impl Params {
     ///
     /// Creation fails with `EINVAL` if there is no such node.
     pub const fn node(mut self, nid: u32) -> Self {
-        self.nid = nid as i32;
+        self.nid = Some(nid);
         self
     }
 
@@ -219,9 +219,10 @@ impl Params {
     ) -> Result<PagePool<'dev, G, M>> {
         const { G::CHECK };
 
-        if self.nid != bindings::NUMA_NO_NODE && !is_node_online(self.nid) {
-            return Err(EINVAL);
-        }
+        let nid = match self.nid {
+            Some(nid) => online_node(nid).ok_or(EINVAL)?,
+            None => bindings::NUMA_NO_NODE,
+        };
 
         let mut params = net_bindings::page_pool_params::default();
 
@@ -229,7 +230,7 @@ impl Params {
         let fast = unsafe { &mut params.__bindgen_anon_1.fast };
         fast.order = G::ORDER;
         fast.pool_size = self.pool_size;
-        fast.nid = self.nid;
+        fast.nid = nid;
         fast.dev = dev.map_or(ptr::null_mut(), |dev| ptr::from_ref(dev).cast_mut().cast());
         fast.napi = self.napi;
         fast.dma_dir = M::DIRECTION;
@@ -302,7 +303,7 @@ unsafe impl<G: Geometry, M: Mapping> Sync for PagePool<'_, G, M> {}
 impl<G: Geometry, M: Mapping> PagePool<'_, G, M> {
     /// The NAPI instance that the pool is bound to.
     #[inline]
-    fn napi(&self) -> *mut bindings::napi_struct {
+    fn napi(&self) -> *mut net_bindings::napi_struct {
         // SAFETY: By the type invariant the pool is valid, and nobody else
         // writes this field.
         unsafe { (*self.pool.as_ptr()).p.napi }
@@ -361,9 +362,10 @@ impl<G: Geometry, M: Mapping> PagePool<'_, G, M> {
     /// # Safety
     ///
     /// - The pool must not be bound to another instance.
-    /// - `napi` must stay valid until the pool is dropped or
-    ///   [`Self::disable_direct_recycling`] has returned, either of which must
+    /// - The instance must stay valid until the pool has been dropped, or
+    ///   [`Self::disable_direct_recycling`] has returned. One of these must
     ///   happen: the pool must not be leaked.
+    /// - When the pool is dropped the instance must be disabled.
     pub unsafe fn enable_direct_recycling(&mut self, napi: &Napi) {
         // SAFETY: By the type invariant the pool is valid, and by the safety
         // requirements of this function the instance is.
@@ -380,7 +382,7 @@ impl<G: Geometry, M: Mapping> PagePool<'_, G, M> {
     ///
     /// # Safety
     ///
-    /// The instance must be disabled, and must have been since before this call.
+    /// The instance must be disabled.
     pub unsafe fn disable_direct_recycling(&mut self) {
         // SAFETY: By the type invariant the pool is valid.
         unsafe { net_bindings::page_pool_disable_direct_recycling(self.pool.as_ptr()) };
@@ -420,14 +422,14 @@ mod private {
 pub trait Context: private::Sealed {
     /// The NAPI instance that is being polled, if one is.
     #[doc(hidden)]
-    fn napi(&self) -> *mut bindings::napi_struct;
+    fn napi(&self) -> *mut net_bindings::napi_struct;
 }
 
 impl private::Sealed for napi::Context<'_> {}
 
 impl Context for napi::Context<'_> {
     #[inline]
-    fn napi(&self) -> *mut bindings::napi_struct {
+    fn napi(&self) -> *mut net_bindings::napi_struct {
         napi::Context::napi(self).as_raw()
     }
 }
@@ -436,7 +438,7 @@ impl private::Sealed for bh::Context {}
 
 impl Context for bh::Context {
     #[inline]
-    fn napi(&self) -> *mut bindings::napi_struct {
+    fn napi(&self) -> *mut net_bindings::napi_struct {
         ptr::null_mut()
     }
 }
@@ -561,8 +563,10 @@ unsafe fn alloc<G: Geometry, M: Mapping>(
     Ok(unsafe { Buffer::from_raw(raw) })
 }
 
-/// Whether memory can be allocated on a NUMA node.
-fn is_node_online(nid: i32) -> bool {
+/// Returns a node as C counts them, if memory can be allocated there.
+fn online_node(nid: u32) -> Option<c_int> {
+    let nid = c_int::try_from(nid).ok()?;
+
     // SAFETY: This function takes any number.
-    unsafe { net_bindings::node_online(nid) }
+    unsafe { net_bindings::node_online(nid) }.then_some(nid)
 }

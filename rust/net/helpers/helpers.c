@@ -17,7 +17,10 @@
 #endif
 
 #include "bottom_half.c"
+#include "dma-direct.c"
 #include "dma-mapping.c"
+#include "fault-inject.c"
 #include "mm.c"
+#include "netdevice.c"
 #include "nodemask.c"
 #include "page_pool.c"

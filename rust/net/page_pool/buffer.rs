@@ -103,7 +103,7 @@ impl<G: Geometry, M: Mapping> RawBuffer<G, M> {
     }
 
     #[inline]
-    fn data(&self) -> NonNull<u8> {
+    pub(super) fn data(&self) -> NonNull<u8> {
         // SAFETY: By the type invariant the page is valid.
         let base = unsafe { net_bindings::page_address(self.page.as_ptr()) };
 
@@ -186,6 +186,12 @@ impl<G: Geometry, M: Mapping> Buffer<G, M> {
     #[inline]
     pub(super) fn into_raw(self) -> RawBuffer<G, M> {
         ManuallyDrop::new(self).raw
+    }
+
+    /// Lends the buffer's parts to tests.
+    #[cfg(CONFIG_KUNIT = "y")]
+    pub(super) fn as_raw(&self) -> &RawBuffer<G, M> {
+        &self.raw
     }
 
     /// The bus address at which the device is to write: the first byte after

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include <linux/dma-direct.h>
+#include <linux/io.h>
+
+/* For tests that play the device. */
+__rust_net_helper void *rust_net_helper_bus_to_virt(struct device *dev, dma_addr_t addr)
+{
+	return phys_to_virt(dma_to_phys(dev, addr));
+}
