@@ -3,6 +3,7 @@
 //! `cargo xtask`: one tool that sets up, builds, boots, tests and measures.
 
 mod apt;
+mod aptsources;
 mod arch;
 mod bench;
 mod cache;
@@ -12,6 +13,7 @@ mod ctx;
 mod demo;
 mod doctor;
 mod guest;
+mod kconfig;
 mod kernel;
 mod ktap;
 mod lab;
@@ -22,6 +24,7 @@ mod paths;
 mod processes;
 mod progress;
 mod setup;
+mod source;
 mod splat;
 mod step;
 mod terminal;

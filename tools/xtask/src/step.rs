@@ -229,7 +229,26 @@ pub struct Step<'a> {
     reminded: Instant,
     bar: Option<ProgressBar>,
     meter: Option<Meter>,
+    watch: Option<Watch>,
     finished: bool,
+}
+
+/// A quantity that grows while a child runs, like the size of a download.
+struct Watch {
+    total: u64,
+    now: Box<dyn Fn() -> u64>,
+    since: Instant,
+}
+
+impl Watch {
+    fn time_left(&self, now: u64) -> Option<Duration> {
+        let elapsed = self.since.elapsed();
+        if now == 0 || elapsed < Duration::from_secs(2) {
+            return None;
+        }
+        let left = self.total.saturating_sub(now) as f64 / now as f64;
+        Some(elapsed.mul_f64(left))
+    }
 }
 
 impl<'a> Step<'a> {
@@ -253,6 +272,7 @@ impl<'a> Step<'a> {
             reminded: now,
             bar,
             meter: None,
+            watch: None,
             finished: false,
         })
     }
@@ -263,6 +283,18 @@ impl<'a> Step<'a> {
             set_bar_style(bar, Meter::SCALE);
         }
         self.meter = Some(meter);
+    }
+
+    /// Measures the step by a quantity that grows to `total`, such as the size of a file.
+    pub fn watch(&mut self, total: u64, now: impl Fn() -> u64 + 'static) {
+        if let Some(bar) = &self.bar {
+            set_bar_style(bar, total);
+        }
+        self.watch = Some(Watch {
+            total,
+            now: Box::new(now),
+            since: Instant::now(),
+        });
     }
 
     /// Sets how far work done in this process is: `done` of `total`.
@@ -328,14 +360,20 @@ impl<'a> Step<'a> {
     }
 
     fn tick(&mut self, lines: u64, last_line: &str) {
+        let mut position = None;
         let mut left = None;
         if let Some(meter) = &mut self.meter {
             meter.advance(lines);
+            position = Some(meter.position());
             left = meter.time_left();
+        } else if let Some(watch) = &self.watch {
+            let now = (watch.now)();
+            position = Some(now.min(watch.total));
+            left = watch.time_left(now);
         }
         if let Some(bar) = &self.bar {
-            if let Some(meter) = &self.meter {
-                bar.set_position(meter.position());
+            if let Some(position) = position {
+                bar.set_position(position);
                 let left = left.map(|left| format!("{} left", human(left)));
                 bar.set_prefix(left.unwrap_or_default());
             }
@@ -344,7 +382,7 @@ impl<'a> Step<'a> {
             self.reminded = Instant::now();
             let mut line = format!("{} ... {}", self.title, human(self.started.elapsed()));
             if let Some(left) = left {
-                line += &format!(", {} left", human(left));
+                line += &format!(", about {} left", human(left));
             }
             say(&line);
         }
