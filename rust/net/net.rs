@@ -12,6 +12,8 @@
 //! | [`napi`] | NAPI instances, and the proof of running inside a poll |
 //! | [`page_pool`] | pools of receive pages that are recycled instead of freed |
 
+mod layout;
+
 pub mod bh;
 pub mod napi;
 pub mod page_pool;

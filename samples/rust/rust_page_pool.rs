@@ -65,17 +65,18 @@ impl kernel::Module for RustPagePool {
         })?;
 
         let stats = pool.stats();
+        pr_info!("{} packets in {} buffers\n", PACKETS, RING_SIZE);
         pr_info!(
-            "{PACKETS} packets, {RING_SIZE} buffers: {} pages from the cache, {} from the ring, {} times to the page allocator\n",
+            "pages came from: cache {}, ring {}, page allocator {}\n",
             stats.alloc.fast,
             stats.alloc.refill,
-            stats.alloc.slow,
+            stats.alloc.slow
         );
         pr_info!(
-            "returned: {} to the cache, {} to the ring, {} freed\n",
+            "pages went to: cache {}, ring {}, page allocator {}\n",
             stats.recycle.cached,
             stats.recycle.ring,
-            stats.recycle.ring_full + stats.recycle.released_refcnt,
+            stats.recycle.ring_full + stats.recycle.released_refcnt
         );
 
         Ok(Self)

@@ -90,9 +90,10 @@ impl RustPagePoolBench {
         let time = start.elapsed();
 
         pr_info!(
-            "page_pool_bench: impl=rust case={case} loops={} ns={}\n",
+            "page_pool_bench: impl=rust case={} loops={} ns={}\n",
+            case,
             batches * BATCH,
-            time.as_nanos(),
+            time.as_nanos()
         );
 
         Ok(())

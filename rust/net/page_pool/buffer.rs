@@ -362,7 +362,10 @@ impl<G: Geometry, M: Mapping> Received<G, M> {
 
     /// Bytes that the device has written.
     #[inline]
-    #[expect(clippy::len_without_is_empty, reason = "this is the length of a packet")]
+    #[expect(
+        clippy::len_without_is_empty,
+        reason = "this is the length of a packet"
+    )]
     pub fn len(&self) -> usize {
         self.len as usize
     }

@@ -233,7 +233,10 @@ impl<G: Geometry, M: Mapping> Posted<G, M> {
 
     /// The number of buffers that the hardware has.
     #[inline]
-    #[expect(clippy::len_without_is_empty, reason = "nobody asks whether it is empty")]
+    #[expect(
+        clippy::len_without_is_empty,
+        reason = "nobody asks whether it is empty"
+    )]
     pub fn len(&self) -> usize {
         self.len
     }

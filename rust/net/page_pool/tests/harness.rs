@@ -136,6 +136,11 @@ struct Job {
 }
 
 impl Poller {
+    /// The poll function of the instance.
+    ///
+    /// # Safety
+    ///
+    /// To be called by NAPI, with the instance of a [`Poller`].
     unsafe extern "C" fn poll(napi: *mut net_bindings::napi_struct, _budget: c_int) -> c_int {
         let this = napi
             .cast::<u8>()
@@ -236,6 +241,9 @@ impl TestNetdev {
             ret: Option<R>,
         }
 
+        /// # Safety
+        ///
+        /// `data` must point to a `Call` that nobody else uses.
         unsafe fn run<F, R>(data: *mut c_void, cx: &crate::napi::Context<'_>)
         where
             F: FnOnce(&crate::napi::Context<'_>) -> R,
@@ -288,6 +296,9 @@ impl Drop for TestNetdev {
 /// Runs `f` on another CPU, in process context. Fails with `ENODEV` if there is
 /// only one.
 pub(super) fn on_other_cpu<F: FnOnce() + Send>(f: F) -> Result {
+    /// # Safety
+    ///
+    /// `data` must point to a function to run that nobody else uses.
     unsafe extern "C" fn run<F: FnOnce()>(data: *mut c_void) -> c_int {
         // SAFETY: `data` is the option below, whose owner waits for us.
         let f = unsafe { &mut *data.cast::<Option<F>>() };

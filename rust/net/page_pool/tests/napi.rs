@@ -25,14 +25,8 @@ mod tests {
         unsafe { pool.enable_direct_recycling(netdev.napi()) };
 
         assert!(netdev.poll(|cx| pool.consumer(cx).is_ok())?);
-        assert_eq!(
-            other.poll(|cx| pool.consumer(cx).map(|_| ()))?,
-            Err(EBUSY)
-        );
-        assert_eq!(
-            bh::disabled(|cx| pool.consumer(cx).map(|_| ())),
-            Err(EBUSY)
-        );
+        assert_eq!(other.poll(|cx| pool.consumer(cx).map(|_| ()))?, Err(EBUSY));
+        assert_eq!(bh::disabled(|cx| pool.consumer(cx).map(|_| ())), Err(EBUSY));
         assert_eq!(pool.alloc().map(|_| ()), Err(EBUSY));
 
         netdev.while_disabled(|| drop(pool));

@@ -65,7 +65,9 @@ mod tests {
         bh::disabled(|cx| -> Result {
             let mut consumer = pool.consumer(cx)?;
 
-            buffers.into_iter().for_each(|buffer| consumer.recycle(buffer));
+            buffers
+                .into_iter()
+                .for_each(|buffer| consumer.recycle(buffer));
             Ok(())
         })?;
 
