@@ -48,7 +48,7 @@ static __always_inline int run_batch(struct page_pool *pool, enum give_back how)
 			err = -ENOMEM;
 			break;
 		}
-		barrier_data(&page);
+		barrier();
 
 		switch (how) {
 		case FAST:

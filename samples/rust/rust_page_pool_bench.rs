@@ -9,7 +9,6 @@
 //! page_pool_bench: impl=rust case=fast loops=10000000 ns=53000000
 //! ```
 
-use core::hint::black_box;
 use kernel::{
     prelude::*,
     time::{
@@ -81,7 +80,7 @@ impl RustPagePoolBench {
                 for _ in 0..BATCH {
                     let buffer = consumer.alloc()?;
 
-                    give_back(&mut consumer, black_box(buffer));
+                    give_back(&mut consumer, buffer);
                 }
 
                 Ok(())
