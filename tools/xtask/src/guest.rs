@@ -293,6 +293,7 @@ mod tests {
         let mut link = tar::Header::new_gnu();
         link.set_entry_type(tar::EntryType::Symlink);
         link.set_size(0);
+        link.set_mode(0o777);
         builder
             .append_link(&mut link, "./lib/libx.so", "libx.so.1")
             .unwrap();

@@ -26,22 +26,26 @@ pub struct Test {
     pub status: Status,
     /// Empty for a single test.
     pub children: Vec<Test>,
+    /// What KUnit said about a failure.
+    pub comments: Vec<String>,
+    /// Where in the console the result is.
+    pub line: usize,
 }
 
 impl Test {
-    /// Calls `visit` with the path and the status of each single test.
-    pub fn each_single(&self, visit: &mut dyn FnMut(&str, &Status)) {
+    /// Calls `visit` with the path of each single test.
+    pub fn each_single<'a>(&'a self, visit: &mut dyn FnMut(&str, &'a Test)) {
         self.walk("", visit);
     }
 
-    fn walk(&self, above: &str, visit: &mut dyn FnMut(&str, &Status)) {
+    fn walk<'a>(&'a self, above: &str, visit: &mut dyn FnMut(&str, &'a Test)) {
         let path = if above.is_empty() {
             self.name.clone()
         } else {
             format!("{above}.{}", self.name)
         };
         if self.children.is_empty() {
-            visit(&path, &self.status);
+            visit(&path, self);
         }
         for child in &self.children {
             child.walk(&path, visit);
@@ -84,12 +88,15 @@ pub fn parse(console: &str) -> Report {
         let text = message(line);
         let body = text.trim_start_matches(' ');
         let spaces = text.len() - body.len();
-        if spaces % INDENT != 0 {
-            continue;
-        }
-        if let Some(line) = classify(body) {
-            parser.number = index + 1;
-            parser.line(spaces / INDENT, line);
+        match classify(body) {
+            Some(line) if spaces % INDENT == 0 => {
+                parser.number = index + 1;
+                parser.line(spaces / INDENT, line);
+            }
+            _ if body.starts_with("# ") || spaces > INDENT => {
+                parser.comments.push(body.to_owned());
+            }
+            _ => {}
         }
     }
     parser.number = console.lines().count();
@@ -101,6 +108,8 @@ pub fn parse(console: &str) -> Report {
 struct Parser {
     /// The open groups by their depth: the report itself, a suite, a parameterised test.
     open: Vec<Open>,
+    /// Comments since the last result.
+    comments: Vec<String>,
     number: usize,
     report: Report,
 }
@@ -143,7 +152,12 @@ impl Parser {
             name: name.to_owned(),
             status,
             children: Vec::new(),
+            comments: std::mem::take(&mut self.comments),
+            line: self.number,
         };
+        if test.status != Status::Failed {
+            test.comments.clear();
+        }
         if self.open.len() == depth + 2 {
             let Some(group) = self.open.pop() else { return };
             self.check_group(&group, &test);
@@ -298,7 +312,7 @@ mod tests {
     fn singles(report: &Report) -> Vec<(String, Status)> {
         let mut found = Vec::new();
         for suite in &report.suites {
-            suite.each_single(&mut |path, status| found.push((path.to_owned(), status.clone())));
+            suite.each_single(&mut |path, test| found.push((path.to_owned(), test.status.clone())));
         }
         found
     }
@@ -321,6 +335,11 @@ mod tests {
         assert_eq!(
             singles(&report),
             expected.map(|(name, status)| (name.to_owned(), status))
+        );
+        let failed = &report.suites[1].children[0];
+        assert_eq!(
+            failed.comments,
+            ["# b: ASSERTION FAILED at rust/net/x.rs:10"]
         );
     }
 

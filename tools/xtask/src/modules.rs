@@ -179,13 +179,6 @@ pub fn module_name(path: &Path) -> String {
         .replace('-', "_")
 }
 
-/// Whether a module file has tests of its own: they run when it is loaded.
-pub fn has_kunit_suites(path: &Path) -> Result<bool> {
-    let data = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let section = b".kunit_test_suites\0";
-    Ok(data.windows(section.len()).any(|window| window == section))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -196,7 +189,7 @@ mod tests {
         let deep = top.path().join("rust/net");
         fs::create_dir_all(&deep).unwrap();
         fs::create_dir_all(top.path().join(".stage")).unwrap();
-        fs::write(deep.join("rust_net.ko"), b"ELF.kunit_test_suites\0").unwrap();
+        fs::write(deep.join("rust_net.ko"), b"ELF").unwrap();
         fs::write(deep.join("rust_net.mod.o"), b"").unwrap();
         fs::write(top.path().join("page-pool-c.ko"), b"ELF").unwrap();
         fs::write(top.path().join(".stage/other.ko"), b"ELF").unwrap();
@@ -205,8 +198,6 @@ mod tests {
         found.sort();
         let names: Vec<_> = found.iter().map(|path| module_name(path)).collect();
         assert_eq!(names, ["page_pool_c", "rust_net"]);
-        assert!(!has_kunit_suites(&found[0]).unwrap());
-        assert!(has_kunit_suites(&found[1]).unwrap());
         assert!(find_modules(&top.path().join("none"), &mut found).is_ok());
     }
 }
