@@ -53,7 +53,9 @@ clean:
 	$(Q)rm -f rust-project.json
 
 # The kernel's generator knows neither that crates of one external tree use each
-# other nor generated crates; ours completes what it wrote.
+# other nor generated crates; ours completes what it wrote. Plain Kbuild ends
+# before that, for it never reads a file of ours on this target: the crates are
+# visible then, but each sees the kernel's alone.
 PHONY += rust-analyzer
 rust-analyzer:
 	+$(Q)$(checked_kbuild) rust/net/net_bindings.o && $(kbuild) TREE_CHECKED=y $$args rust-analyzer
