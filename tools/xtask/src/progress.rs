@@ -137,8 +137,12 @@ impl Meter {
         (self.fraction() * Self::SCALE as f64) as u64
     }
 
-    /// The time left, at this machine's present speed.
+    /// The time left, at this machine's present speed; nothing where the expectation has run out.
     pub fn time_left(&self) -> Option<Duration> {
+        let (end, _) = self.expected.marks.last()?;
+        if self.lines >= *end {
+            return None;
+        }
         let elapsed = self.started.elapsed().as_secs_f64();
         let gone = self.expected.time_at(self.lines) - self.started_at;
         let left = (1.0 - self.fraction()) * self.expected.seconds();
