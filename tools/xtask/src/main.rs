@@ -26,6 +26,7 @@ mod packages;
 mod paths;
 mod processes;
 mod progress;
+mod rustlex;
 mod setup;
 mod source;
 mod splat;
