@@ -4,6 +4,7 @@
 
 mod alloc;
 mod dma;
+#[cfg(all(CONFIG_FAILSLAB, CONFIG_FAIL_PAGE_ALLOC))]
 mod faults;
 mod harness;
 mod lifetime;

@@ -74,11 +74,13 @@ pub fn host_deb_arch() -> &'static str {
 /// A flavour of kernel configuration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, ValueEnum)]
 pub enum Config {
-    /// For work and for measurements.
+    /// For work.
     #[default]
     Normal,
     /// With the kernel's checkers: KASAN, lockdep, kmemleak and so on.
     Debug,
+    /// For measurements: User Mode Linux without what slows it down.
+    Bench,
 }
 
 impl Config {
@@ -87,6 +89,7 @@ impl Config {
         match self {
             Config::Normal => "normal",
             Config::Debug => "debug",
+            Config::Bench => "bench",
         }
     }
 }

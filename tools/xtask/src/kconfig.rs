@@ -21,15 +21,16 @@ pub struct Wish {
 /// The fragments that make up a configuration, in the order in which they are merged.
 pub fn fragments(dir: &Path, arch: Arch, config: Config) -> Vec<PathBuf> {
     let mut names = vec!["common".to_owned(), arch.name().to_owned()];
-    if config == Config::Debug {
-        names.push("debug".to_owned());
-        names.push(format!("debug-{arch}"));
+    let own = format!("{config}-{arch}");
+    if config != Config::Normal {
+        names.push(config.name().to_owned());
+        names.push(own.clone());
     }
     names
         .iter()
         .map(|name| dir.join(format!("{name}.config")))
-        // Only some architectures have something of their own to say about debugging.
-        .filter(|path| !path.ends_with(format!("debug-{arch}.config")) || path.exists())
+        // Only some architectures have something of their own to add to a flavour.
+        .filter(|path| !path.ends_with(format!("{own}.config")) || path.exists())
         .collect()
 }
 

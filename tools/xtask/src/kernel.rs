@@ -78,6 +78,9 @@ impl Kernel {
 
 /// Returns the kernel, which it builds if the cache has none that fits.
 pub fn ensure(ctx: &Ctx, arch: Arch, config: Config, source: &Source) -> Result<Kernel> {
+    if config == Config::Bench && arch != Arch::Um {
+        bail!("the configuration {config} is for um; measure {arch} with the normal one");
+    }
     let toolchain = Toolchain::find(ctx)?;
     if let Some(kdir) = &source.kdir {
         return given(kdir, arch, config, toolchain);
@@ -242,10 +245,12 @@ fn first_guess(arch: Arch, config: Config) -> Profile {
     let (lines, seconds) = match (arch, config) {
         (Arch::Um, Config::Normal) => (1250, 330.0),
         (Arch::Um, Config::Debug) => (1300, 400.0),
+        (Arch::Um, Config::Bench) => (1200, 300.0),
         (Arch::Arm64, Config::Normal) => (2000, 600.0),
         (Arch::Arm64, Config::Debug) => (2050, 900.0),
         (Arch::X86_64, Config::Normal) => (2300, 700.0),
         (Arch::X86_64, Config::Debug) => (2350, 1000.0),
+        (_, Config::Bench) => unreachable!("`ensure` refused it"),
     };
     Profile::even(lines, seconds)
 }

@@ -131,9 +131,9 @@ pub fn run_script(
 /// What a script gets if nobody says otherwise. An emulated processor is slow, a checking kernel slower.
 pub fn default_timeout(arch: Arch, config: Config) -> Duration {
     let seconds = match (arch, config) {
-        (Arch::Um, Config::Normal) => 120,
+        (Arch::Um, Config::Normal | Config::Bench) => 120,
         (Arch::Um, Config::Debug) => 600,
-        (_, Config::Normal) => 600,
+        (_, Config::Normal | Config::Bench) => 600,
         (_, Config::Debug) => 1800,
     };
     Duration::from_secs(seconds)

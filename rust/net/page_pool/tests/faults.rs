@@ -4,7 +4,6 @@
 
 use super::super::*;
 
-#[cfg(all(CONFIG_FAILSLAB, CONFIG_FAIL_PAGE_ALLOC))]
 #[kunit_tests(rust_net_page_pool_faults)]
 mod tests {
     use super::{

@@ -4,9 +4,7 @@
 
 use super::super::*;
 use kernel::{
-    cpu::CpuId,
     device::Bound,
-    error::to_result,
     faux,
     str::CString,
     sync::{
@@ -16,6 +14,12 @@ use kernel::{
         },
         Arc,
         Completion, //
+    },
+    time::{
+        delay::fsleep,
+        Delta,
+        Instant,
+        Monotonic, //
     },
     types::Opaque, //
 };
@@ -211,6 +215,19 @@ impl TestNetdev {
         self.netdev
     }
 
+    /// Waits until the pools of this device are gone. Returns whether they are.
+    pub(super) fn wait_for_page_pools(&self) -> bool {
+        // The kernel looks once a second whether the last page is back.
+        let patience = Delta::from_millis(20_000);
+        let start = Instant::<Monotonic>::now();
+
+        while self.has_page_pools() && start.elapsed() < patience {
+            fsleep(Delta::from_millis(50));
+        }
+
+        !self.has_page_pools()
+    }
+
     /// Whether netlink lists a page pool of this device.
     pub(super) fn has_page_pools(&self) -> bool {
         // SAFETY: The device is valid.
@@ -288,13 +305,23 @@ impl Drop for TestNetdev {
         unsafe { net_bindings::napi_disable(napi) };
         // SAFETY: The instance is disabled.
         unsafe { net_bindings::netif_napi_del(napi) };
+
+        // A test that failed may have left a pool. Better to leak the device
+        // than to free what the pool is linked to.
+        if !self.wait_for_page_pools() {
+            return;
+        }
+
         // SAFETY: Nobody else has the device.
         unsafe { net_bindings::free_netdev(self.netdev.as_ptr()) };
     }
 }
 
-/// Runs `f` on another CPU, in process context. Fails with `ENODEV` if there is
+/// Runs `f` on another CPU, in process context.
+///
+/// Fails with `ENODEV` if there is
 /// only one.
+#[cfg(CONFIG_SMP)]
 pub(super) fn on_other_cpu<F: FnOnce() + Send>(f: F) -> Result {
     /// # Safety
     ///
@@ -310,7 +337,7 @@ pub(super) fn on_other_cpu<F: FnOnce() + Send>(f: F) -> Result {
         0
     }
 
-    let here = CpuId::current().as_u32();
+    let here = kernel::cpu::CpuId::current().as_u32();
     let there = u32::from(here == 0);
     let mut f = Some(f);
 
@@ -319,7 +346,7 @@ pub(super) fn on_other_cpu<F: FnOnce() + Send>(f: F) -> Result {
     }
 
     // SAFETY: `f` outlives the call, which waits for the function.
-    to_result(unsafe {
+    kernel::error::to_result(unsafe {
         bindings::smp_call_on_cpu(there, Some(run::<F>), (&raw mut f).cast(), false)
     })
 }
