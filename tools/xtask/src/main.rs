@@ -7,6 +7,7 @@ mod aptsources;
 mod arch;
 mod bench;
 mod cache;
+mod child;
 mod console;
 mod cpio;
 mod ctx;

@@ -2,13 +2,10 @@
 
 //! Steps: children that run with their output in a log, under a progress bar, and can be interrupted.
 
-use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -16,9 +13,10 @@ use std::time::{Duration, Instant};
 use anyhow::{bail, Context, Result};
 use indicatif::{ProgressBar, ProgressStyle};
 use nix::fcntl::{Flock, FlockArg};
-use nix::sys::signal::{killpg, Signal};
-use nix::unistd::Pid;
 
+pub use crate::child::{
+    check_interrupt, command, display, handle_signals, interrupted, output, own_group, sleep, Group,
+};
 use crate::ctx::Ctx;
 use crate::progress::Meter;
 
@@ -26,164 +24,12 @@ use crate::progress::Meter;
 const TAIL: usize = 30;
 /// How often a step that runs without a terminal says how far it is.
 const REMINDER: Duration = Duration::from_secs(60);
-/// What a child has to stop after it was asked to.
-const GRACE: Duration = Duration::from_secs(5);
-
-static INTERRUPTED: AtomicBool = AtomicBool::new(false);
-static GROUPS: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
 static BAR: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+/// Locks a mutex of this program.
+pub fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // What these mutexes guard is valid after each single operation, so a panic spoils nothing.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Makes Ctrl-C, SIGTERM and SIGHUP stop the registered children; the steps then fail in order.
-pub fn handle_signals() -> Result<()> {
-    ctrlc::set_handler(|| {
-        if INTERRUPTED.swap(true, Ordering::SeqCst) {
-            signal_groups(Signal::SIGKILL);
-            return;
-        }
-        signal_groups(Signal::SIGTERM);
-        thread::spawn(|| {
-            thread::sleep(GRACE);
-            signal_groups(Signal::SIGKILL);
-        });
-    })
-    .context("cannot handle signals")
-}
-
-fn signal_groups(signal: Signal) {
-    for group in locked(&GROUPS).iter() {
-        // A group that is gone already is what we want.
-        let _ = killpg(*group, signal);
-    }
-}
-
-/// Whether the user asked to stop.
-pub fn interrupted() -> bool {
-    INTERRUPTED.load(Ordering::SeqCst)
-}
-
-/// Fails when the user asked to stop: for loops of work done in this process.
-pub fn check_interrupt() -> Result<()> {
-    if interrupted() {
-        bail!("interrupted");
-    }
-    Ok(())
-}
-
-/// Sleeps, but not through an interrupt.
-pub fn sleep(time: Duration) -> Result<()> {
-    thread::sleep(time);
-    check_interrupt()
-}
-
-/// A process group that an interrupt kills, and that dies with this value at the latest.
-pub struct Group(Pid);
-
-impl Group {
-    /// Registers the group of a child that was started with [`own_group`].
-    pub fn of(child: &Child) -> Self {
-        let pid = Pid::from_raw(i32::try_from(child.id()).unwrap_or(i32::MAX));
-        locked(&GROUPS).push(pid);
-        Group(pid)
-    }
-
-    /// Asks the whole group to end.
-    pub fn terminate(&self) {
-        let _ = killpg(self.0, Signal::SIGTERM);
-    }
-
-    /// Ends the whole group.
-    pub fn kill(&self) {
-        let _ = killpg(self.0, Signal::SIGKILL);
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        self.kill();
-        locked(&GROUPS).retain(|group| *group != self.0);
-    }
-}
-
-/// Puts a child into a process group of its own, and makes it end if this process is killed.
-///
-/// Without the group a terminal's Ctrl-C would reach each grandchild by itself, in any order.
-pub fn own_group(command: &Command) -> Command {
-    let mut own = if Path::new("/usr/bin/setpriv").exists() {
-        let mut own = Command::new("/usr/bin/setpriv");
-        own.args(["--pdeathsig", "TERM", "--"]);
-        own.arg(command.get_program());
-        own
-    } else {
-        Command::new(command.get_program())
-    };
-    own.args(command.get_args());
-    for (key, value) in command.get_envs() {
-        match value {
-            Some(value) => own.env(key, value),
-            None => own.env_remove(key),
-        };
-    }
-    if let Some(dir) = command.get_current_dir() {
-        own.current_dir(dir);
-    }
-    own.process_group(0);
-    own
-}
-
-/// A command free of the settings that `make` and `cargo` leave in the environment of this program.
-pub fn command(program: impl AsRef<OsStr>) -> Command {
-    let mut command = Command::new(program);
-    for name in LEAKED {
-        command.env_remove(name);
-    }
-    // Messages are compared and logged: one language.
-    command.env("LC_ALL", "C.UTF-8");
-    command
-}
-
-/// Variables that would change what a child `make` or `cargo` does behind our back.
-const LEAKED: &[&str] = &[
-    "MAKEFLAGS",
-    "MFLAGS",
-    "MAKEOVERRIDES",
-    "MAKELEVEL",
-    "GNUMAKEFLAGS",
-    "ARCH",
-    "SUBARCH",
-    "CROSS_COMPILE",
-    "LLVM",
-    "KDIR",
-    "M",
-    "O",
-    "KBUILD_OUTPUT",
-    "KBUILD_EXTMOD",
-    "KCFLAGS",
-    "KRUSTFLAGS",
-    "RUSTFLAGS",
-    "CARGO_MANIFEST_DIR",
-    "CARGO_MANIFEST_PATH",
-    "LD_LIBRARY_PATH",
-];
-
-/// Shows a command as one would type it.
-pub fn display(command: &Command) -> String {
-    let quote = |word: &OsStr| {
-        let word = word.to_string_lossy();
-        let plain = |c: char| c.is_ascii_alphanumeric() || "-_=./:+,@%~".contains(c);
-        if !word.is_empty() && word.chars().all(plain) {
-            word.into_owned()
-        } else {
-            format!("'{}'", word.replace('\'', r"'\''"))
-        }
-    };
-    let mut words = vec![quote(command.get_program())];
-    words.extend(command.get_args().map(quote));
-    words.join(" ")
 }
 
 /// Prints a line for the user, above the progress bar if there is one.
@@ -196,27 +42,6 @@ pub fn say(line: &str) {
         Some(bar) => bar.suspend(print),
         None => print(),
     }
-}
-
-/// Runs a short command to its end and returns its standard output.
-pub fn output(ctx: &Ctx, command: &mut Command) -> Result<String> {
-    if ctx.verbose {
-        say(&format!("+ {}", display(command)));
-    }
-    let output = command
-        .stdin(Stdio::null())
-        .output()
-        .with_context(|| format!("cannot run {}", display(command)))?;
-    if !output.status.success() {
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        bail!(
-            "`{}` failed ({}): {}",
-            display(command),
-            output.status,
-            stderr.trim()
-        );
-    }
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 /// A step the user sees: a title, a bar or a line, a log, a time.
@@ -553,13 +378,6 @@ mod tests {
     }
 
     #[test]
-    fn commands_are_quoted() {
-        let mut command = Command::new("make");
-        command.args(["ARCH=um", "a b", "it's"]);
-        assert_eq!(display(&command), r"make ARCH=um 'a b' 'it'\''s'");
-    }
-
-    #[test]
     fn log_reader_counts_lines_across_reads() {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         let mut reader = LogReader::open(file.path()).unwrap();
@@ -568,5 +386,46 @@ mod tests {
         file.write_all(b"o\nthree\n").unwrap();
         assert_eq!(reader.advance().unwrap(), 2);
         assert_eq!(reader.last_line, "three");
+    }
+
+    fn context(top: &Path) -> Ctx {
+        std::fs::create_dir_all(top.join("logs")).unwrap();
+        Ctx {
+            paths: crate::paths::Paths {
+                repo: top.to_path_buf(),
+                cache: top.to_path_buf(),
+            },
+            verbose: false,
+            tty: false,
+        }
+    }
+
+    #[test]
+    fn a_step_keeps_what_its_children_say() {
+        let top = tempfile::tempdir().unwrap();
+        let ctx = context(top.path());
+        let mut step = Step::start(&ctx, "A step", "a").unwrap();
+        let sh = |script: &str| {
+            let mut sh = command("sh");
+            sh.args(["-c", script]);
+            sh
+        };
+        step.run(&sh("echo out; echo err >&2")).unwrap();
+        let error = step.run(&sh("echo bad; exit 3")).unwrap_err().to_string();
+        assert!(error.contains("exit status: 3"), "{error}");
+        assert!(error.contains("a.log"), "{error}");
+        let log = std::fs::read_to_string(step.log()).unwrap();
+        for line in ["out", "err", "bad"] {
+            assert!(log.lines().any(|found| found == line), "{log}");
+        }
+    }
+
+    #[test]
+    fn two_runs_do_not_share_a_log() {
+        let top = tempfile::tempdir().unwrap();
+        let ctx = context(top.path());
+        let first = Step::start(&ctx, "One", "same").unwrap();
+        let second = Step::start(&ctx, "Two", "same").unwrap();
+        assert_ne!(first.log(), second.log());
     }
 }

@@ -183,10 +183,18 @@ impl Toolchain {
 
     /// `PATH` for children: scripts of the kernel call `rustc` and `bindgen` by name.
     pub fn path(&self) -> OsString {
+        let rest = search_path();
         let mut dirs: Vec<PathBuf> = Vec::new();
-        dirs.extend(self.bindgen.path.parent().map(Path::to_path_buf));
+        // `setup`'s bindgen is alone in its directory, so that nothing else is hidden by it.
+        dirs.extend(
+            self.bindgen
+                .path
+                .parent()
+                .filter(|dir| !rest.iter().any(|other| other == dir))
+                .map(Path::to_path_buf),
+        );
         dirs.extend(self.rust.rustc.parent().map(Path::to_path_buf));
-        dirs.extend(search_path());
+        dirs.extend(rest);
         // The parts come from a PATH, so they can be joined to one.
         env::join_paths(dirs).unwrap_or_default()
     }
