@@ -13,7 +13,7 @@ use crate::arch::{Arch, Config};
 use crate::cache::{self, Entry};
 use crate::ctx::Ctx;
 use crate::kconfig;
-use crate::progress::{Meter, Profile};
+use crate::progress::{is_kbuild_action, Meter, Profile};
 use crate::source::{self, Tree};
 use crate::step::{self, Step};
 use crate::toolchain::{self, Toolchain};
@@ -182,6 +182,7 @@ fn build(
         &format!("kernel-{name}"),
         dir,
         first_guess(arch, config),
+        is_kbuild_action,
     ));
     let jobs = thread::available_parallelism().map_or(1, usize::from);
     let mut all = make();
@@ -243,9 +244,9 @@ fn configure(
 /// How long a build takes and how many lines it prints on two ordinary cores.
 fn first_guess(arch: Arch, config: Config) -> Profile {
     let (lines, seconds) = match (arch, config) {
-        (Arch::Um, Config::Normal) => (1250, 330.0),
-        (Arch::Um, Config::Debug) => (1300, 400.0),
-        (Arch::Um, Config::Bench) => (1200, 300.0),
+        (Arch::Um, Config::Normal) => (1550, 330.0),
+        (Arch::Um, Config::Debug) => (1600, 400.0),
+        (Arch::Um, Config::Bench) => (1500, 300.0),
         (Arch::Arm64, Config::Normal) => (2000, 600.0),
         (Arch::Arm64, Config::Debug) => (2050, 900.0),
         (Arch::X86_64, Config::Normal) => (2300, 700.0),

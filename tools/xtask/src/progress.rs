@@ -16,6 +16,9 @@ use crate::cache::write_atomic;
 /// Marks that are kept of a build.
 const MARKS: usize = 100;
 
+/// How often a running build's measurements are written down.
+const SAVE_EVERY: Duration = Duration::from_secs(10);
+
 /// How a build went: after how many seconds how many lines were there.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Profile {
@@ -83,6 +86,14 @@ pub struct Meter {
     started: Instant,
     profile_path: PathBuf,
     resume_path: PathBuf,
+    counts: fn(&str) -> bool,
+    saved: Instant,
+}
+
+/// Whether a line names a file that Kbuild makes; compilers' warnings do not.
+pub fn is_kbuild_action(line: &str) -> bool {
+    line.strip_prefix("  ")
+        .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_uppercase()))
 }
 
 impl Meter {
@@ -90,7 +101,15 @@ impl Meter {
     pub const SCALE: u64 = 1000;
 
     /// A meter for the build in `dir`; builds that go alike share `name` in `store`.
-    pub fn new(store: &Path, name: &str, dir: &Path, guess: Profile) -> Self {
+    ///
+    /// It counts the lines that `counts` says yes to.
+    pub fn new(
+        store: &Path,
+        name: &str,
+        dir: &Path,
+        guess: Profile,
+        counts: fn(&str) -> bool,
+    ) -> Self {
         let profile_path = store.join(format!("{name}.json"));
         let resume_path = dir.join(".xtask-progress");
         let expected = Profile::load(&profile_path).unwrap_or(guess);
@@ -105,7 +124,14 @@ impl Meter {
             started: Instant::now(),
             profile_path,
             resume_path,
+            counts,
+            saved: Instant::now(),
         }
+    }
+
+    /// Whether a line counts.
+    pub fn counts(&self, line: &str) -> bool {
+        (self.counts)(line)
     }
 
     /// Notes that so many more lines were printed.
@@ -120,6 +146,11 @@ impl Meter {
             _ => self.recorded.marks.push((self.lines, now)),
         }
         self.recorded.thin();
+        // Not only at the end: this program may be killed without notice.
+        if self.saved.elapsed() > SAVE_EVERY {
+            self.saved = Instant::now();
+            self.recorded.save(&self.resume_path);
+        }
     }
 
     /// Between 0 and 1, of the time that the expected build took.
@@ -202,7 +233,7 @@ mod tests {
     #[test]
     fn a_paused_build_goes_on_where_it_was() {
         let top = tempfile::tempdir().unwrap();
-        let new = || Meter::new(top.path(), "k", top.path(), uneven());
+        let new = || Meter::new(top.path(), "k", top.path(), uneven(), |_| true);
         let mut meter = new();
         meter.advance(110);
         assert_eq!(meter.position(), 600);
@@ -220,10 +251,19 @@ mod tests {
     #[test]
     fn a_short_rebuild_does_not_replace_the_profile() {
         let top = tempfile::tempdir().unwrap();
-        let mut meter = Meter::new(top.path(), "k", top.path(), uneven());
+        let mut meter = Meter::new(top.path(), "k", top.path(), uneven(), |_| true);
         meter.advance(3);
         meter.finish();
         assert!(!top.path().join("k.json").exists());
+    }
+
+    #[test]
+    fn warnings_are_no_progress() {
+        assert!(is_kbuild_action("  CC      mm/slub.o"));
+        assert!(is_kbuild_action("  RUSTC L rust/core.o"));
+        assert!(!is_kbuild_action("mm/slub.c:1: warning: x"));
+        assert!(!is_kbuild_action("      |        ^"));
+        assert!(!is_kbuild_action("  --> a.rs"));
     }
 
     #[test]

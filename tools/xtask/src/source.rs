@@ -169,6 +169,7 @@ fn from_tarball(ctx: &Ctx, tarball: &Path) -> Result<Tree> {
         "unpack",
         &tree.dir,
         crate::progress::Profile::even(170, 30.0),
+        |line| line.starts_with("tar: "),
     ));
     step.run(&tar)?;
     let version = version_of(&tree.dir)?;

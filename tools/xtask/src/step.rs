@@ -172,7 +172,8 @@ impl<'a> Step<'a> {
         let mut pause = Duration::from_millis(2);
         loop {
             let status = child.try_wait().context("cannot wait for a child")?;
-            let lines = reader.advance()?;
+            let meter = self.meter.as_ref();
+            let lines = reader.advance(|line| meter.is_none_or(|meter| meter.counts(line)))?;
             self.tick(lines, &reader.last_line);
             if let Some(status) = status {
                 check_interrupt()?;
@@ -336,8 +337,8 @@ impl LogReader {
         })
     }
 
-    /// Reads what is new; returns the number of complete lines in it.
-    fn advance(&mut self) -> Result<u64> {
+    /// Reads what is new; returns how many of the complete lines in it count.
+    fn advance(&mut self, counts: impl Fn(&str) -> bool) -> Result<u64> {
         let mut new = Vec::new();
         self.file
             .read_to_end(&mut new)
@@ -346,8 +347,8 @@ impl LogReader {
         for chunk in new.split_inclusive(|byte| *byte == b'\n') {
             self.partial.extend_from_slice(chunk);
             if chunk.ends_with(b"\n") {
-                lines += 1;
                 self.last_line = String::from_utf8_lossy(&self.partial).trim_end().to_owned();
+                lines += u64::from(counts(&self.last_line));
                 self.partial.clear();
             }
         }
@@ -382,9 +383,9 @@ mod tests {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         let mut reader = LogReader::open(file.path()).unwrap();
         file.write_all(b"one\ntw").unwrap();
-        assert_eq!(reader.advance().unwrap(), 1);
+        assert_eq!(reader.advance(|_| true).unwrap(), 1);
         file.write_all(b"o\nthree\n").unwrap();
-        assert_eq!(reader.advance().unwrap(), 2);
+        assert_eq!(reader.advance(|line| line == "two").unwrap(), 1);
         assert_eq!(reader.last_line, "three");
     }
 
