@@ -2,17 +2,7 @@
 
 #include <linux/mm.h>
 
-__rust_net_helper void rust_net_helper_get_page(struct page *page)
-{
-	get_page(page);
-}
-
 __rust_net_helper void *rust_net_helper_page_address(const struct page *page)
 {
 	return page_address(page);
-}
-
-__rust_net_helper void rust_net_helper_put_page(struct page *page)
-{
-	put_page(page);
 }

@@ -20,3 +20,15 @@ __rust_net_helper void rust_net_helper_page_pool_put_full_page(struct page_pool 
 {
 	page_pool_put_full_page(pool, page, allow_direct);
 }
+
+/*
+ * Take a page out of its pool and free it. A page that somebody else holds
+ * cannot be recycled; that is how the pool is told to let go of it.
+ */
+__rust_net_helper void rust_net_helper_page_pool_release_page(struct page_pool *pool,
+							      struct page *page)
+{
+	get_page(page);
+	page_pool_put_full_page(pool, page, false);
+	put_page(page);
+}

@@ -272,20 +272,10 @@ impl<const HEADROOM: usize, const LEN: usize, const ORDER: u32, M: Mapping>
     #[inline]
     pub fn release(self) {
         let raw = self.into_raw();
-        let page = raw.page.as_ptr();
 
-        // A page that somebody else holds cannot be recycled; that is how the
-        // pool is told to let go of it.
-        //
-        // SAFETY: The page is valid while we hold it.
-        unsafe { net_bindings::get_page(page) };
-
-        // SAFETY: `raw` is not used afterwards.
-        unsafe { raw.put(0, false) };
-
-        // SAFETY: This drops the reference that was taken above, which is the
-        // last one.
-        unsafe { net_bindings::put_page(page) };
+        // SAFETY: By the type invariant this is a page of this pool with one
+        // reference, which is ours and not used again.
+        unsafe { net_bindings::page_pool_release_page(raw.pool(), raw.page.as_ptr()) };
     }
 }
 
