@@ -232,7 +232,7 @@ impl<'a> Machine<'a> {
             .arg(format!("mem={}M", self.memory_mib))
             .arg(assign("initrd=", &self.initramfs()))
             .arg(assign("uml_dir=", self.dir.path()))
-            .args(["umid=um", "con=null"])
+            .args(["umid=um", "con=null", "ssl=null"])
             .args(consoles)
             .arg("panic=-1");
         // The guest's memory is a file that grows as the guest uses it.

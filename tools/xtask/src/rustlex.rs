@@ -9,7 +9,8 @@ pub fn code_only(source: &str) -> String {
     let mut at = 0;
     while at < chars.len() {
         let end = match skipped(&chars, at) {
-            Some(end) => end,
+            // A source may end in the middle of anything.
+            Some(end) => end.min(chars.len()),
             None => {
                 out.push(chars[at]);
                 at += 1;
