@@ -86,6 +86,10 @@ pub fn lock(dir: &Path) -> Result<Flock<File>> {
     let mut name = dir.file_name().unwrap_or_default().to_owned();
     name.push(".lock");
     let path = dir.with_file_name(name);
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent)
+            .with_context(|| format!("cannot create {}", parent.display()))?;
+    }
     let open = || {
         OpenOptions::new()
             .create(true)
@@ -168,6 +172,12 @@ mod tests {
         entry.clear().unwrap();
         assert!(!entry.complete());
         assert_eq!(fs::read_dir(&dir).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn what_does_not_exist_yet_can_be_locked() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(lock(&dir.path().join("not/there/yet")).is_ok());
     }
 
     #[test]
