@@ -12,8 +12,8 @@ use kernel::types::NotThreadSafe;
 ///
 /// # Invariants
 ///
-/// While a `Context` exists, softirqs do not run on the CPU it was made on, and
-/// the task that holds it does not migrate.
+/// While a `Context` exists, the task that holds it stays on its CPU, and no
+/// softirq interrupts it there. (On `PREEMPT_RT` other tasks' softirqs may.)
 pub struct Context(NotThreadSafe);
 
 /// Runs `f` with bottom halves disabled on this CPU.

@@ -52,8 +52,8 @@ impl Napi {
 ///
 /// # Invariants
 ///
-/// While a `Context` exists, its CPU is inside the poll function of `napi`, and
-/// the token stays on that CPU.
+/// While a `Context` exists, its CPU is inside the poll function of `napi`, with
+/// a budget greater than 0, and the token stays on that CPU.
 pub struct Context<'poll> {
     napi: &'poll Napi,
     _not_send: NotThreadSafe,
@@ -64,8 +64,10 @@ impl<'poll> Context<'poll> {
     ///
     /// # Safety
     ///
-    /// The caller must be inside the poll function of `napi`, and the token
-    /// must not outlive that call.
+    /// - The caller must be inside the poll function of `napi`, called with a
+    ///   budget greater than 0. With 0 it is netpoll that calls, on any CPU and
+    ///   even in a hard interrupt, and nothing may be received.
+    /// - The token must not outlive that call.
     #[inline]
     pub unsafe fn new(napi: &'poll Napi) -> Self {
         // INVARIANT: By the safety requirements of this function.

@@ -37,9 +37,10 @@
 //!   [`Consumer::recycle`], which needs the proof of being in the consumer's
 //!   context;
 //! - to the cache as well, if they are simply dropped in softirq context on the
-//!   CPU that polls the NAPI instance the pool is bound to
+//!   CPU on which the NAPI instance that the pool is bound to is scheduled
 //!   ([`PagePool::enable_direct_recycling`]). The kernel checks this at run
-//!   time. It is what makes the pages of dropped socket buffers cheap;
+//!   time. It is what makes the pages of dropped socket buffers cheap. It does
+//!   not happen with threaded NAPI, in busy polling, or on `PREEMPT_RT`;
 //! - else to the ring, or to the page allocator if the ring is full.
 //!
 //! Pages of another NUMA node, pages from emergency reserves and pages that
@@ -48,8 +49,11 @@
 //! # Life time
 //!
 //! Buffers do not borrow the pool. A pool may be dropped while its buffers are
-//! with the hardware or in the stack: their mappings are undone at once, and
-//! the kernel frees the pool when the last page has come back.
+//! with the hardware or in the stack: their mappings are undone at once (on
+//! architectures that leave no room in `struct page` to keep account of them,
+//! page by page as they come back), and the kernel frees the pool when the last
+//! page has come back. Data of a buffer cannot be received any more once its
+//! pool is gone.
 //!
 //! C headers: [`include/net/page_pool/types.h`](srctree/include/net/page_pool/types.h),
 //! [`include/net/page_pool/helpers.h`](srctree/include/net/page_pool/helpers.h)
@@ -59,10 +63,11 @@ mod bulk;
 mod geometry;
 mod mapping;
 mod posted;
+#[cfg(CONFIG_PAGE_POOL_STATS)]
 mod stats;
 mod va;
 
-#[cfg(CONFIG_KUNIT = "y")]
+#[cfg(all(CONFIG_KUNIT = "y", CONFIG_PAGE_POOL_STATS))]
 mod tests;
 
 pub use self::{
@@ -91,15 +96,20 @@ pub use self::{
         Posted,
         Refused, //
     },
-    stats::{
-        AllocStats,
-        RecycleStats,
-        Stats, //
-    },
     va::VaBuffer,
 };
 
-use self::buffer::RawBuffer;
+#[cfg(CONFIG_PAGE_POOL_STATS)]
+pub use self::stats::{
+    AllocStats,
+    RecycleStats,
+    Stats, //
+};
+
+use self::buffer::{
+    RawBuffer,
+    Token, //
+};
 use crate::{
     bh,
     napi::{
@@ -109,6 +119,7 @@ use crate::{
 };
 use core::{
     marker::PhantomData,
+    mem::ManuallyDrop,
     ptr::{
         self,
         NonNull, //
@@ -175,8 +186,9 @@ impl Params {
     ///
     /// # Safety
     ///
-    /// `netdev` must be valid, and stay valid until it is unregistered or the
-    /// last page of the pool has been returned.
+    /// `netdev` must be valid. It must stay so until the kernel has freed the
+    /// pool, which it does some time after the last page has been returned, or
+    /// until the device has been unregistered after the pool was created.
     pub const unsafe fn queue(mut self, netdev: NonNull<bindings::net_device>, queue: u32) -> Self {
         self.netdev = netdev.as_ptr();
         self.queue = queue;
@@ -206,7 +218,12 @@ impl Params {
     ///
     /// May sleep. Fails with `ENOMEM` if there is no memory, with `EINVAL` if a
     /// parameter is out of range.
-    pub fn create_mapped<'dev, G: Geometry, M: Mapped>(
+    ///
+    /// # Safety
+    ///
+    /// The pool must be dropped before `dev` is unbound from its driver. That
+    /// is a matter of not leaking it: the life time forbids the rest.
+    pub unsafe fn create_mapped<'dev, G: Geometry, M: Mapped>(
         self,
         dev: &'dev Device<Bound>,
     ) -> Result<PagePool<'dev, G, M>> {
@@ -254,15 +271,15 @@ impl Params {
         // of `queue()` and `napi()` vouched for what was given there.
         let ptr = from_err_ptr(unsafe { net_bindings::page_pool_create(&params) })?;
 
-        // INVARIANT: The pool is new, so nobody else consumes it. We drop the
-        // device after the pool.
+        // INVARIANT: The pool is new, so nobody else consumes it.
         Ok(PagePool {
-            pool: NonNull::new(ptr).ok_or(ENOMEM)?,
-            _dev: dev.map(|dev| {
+            // SAFETY: C returns a pool or an error, not null.
+            pool: unsafe { NonNull::new_unchecked(ptr) },
+            dev: ManuallyDrop::new(dev.map(|dev| {
                 let dev: &Device = dev;
 
                 dev.into()
-            }),
+            })),
             _types: PhantomData,
         })
     }
@@ -283,12 +300,12 @@ impl Params {
 /// - `pool` is a valid pool of geometry `G` and mapping `M` that this value has
 ///   not destroyed.
 /// - Its cache is used only through this value, except that the kernel uses it
-///   inside the poll of the NAPI instance that the pool is bound to.
+///   in softirq context on the CPU that the NAPI instance which the pool is bound
+///   to is scheduled on.
 pub struct PagePool<'dev, G: Geometry, M: Mapping = Unmapped> {
     pool: NonNull<net_bindings::page_pool>,
-    /// Even a pool that is never dropped must not be left with a device that is
-    /// gone.
-    _dev: Option<ARef<Device>>,
+    /// The device that pages are mapped for.
+    dev: ManuallyDrop<Option<ARef<Device>>>,
     _types: PhantomData<(&'dev Device<Bound>, G, M)>,
 }
 
@@ -325,8 +342,9 @@ impl<G: Geometry, M: Mapping> PagePool<'_, G, M> {
             return Err(EBUSY);
         }
 
-        // INVARIANT: Nobody else has the pool, and the kernel uses its cache
-        // only in the poll that we are in, if at all.
+        // INVARIANT: Nobody else has the pool. If it is bound, we are in the
+        // poll of its instance, and so on the CPU and in the context in which
+        // alone the kernel uses the cache.
         Ok(Consumer {
             pool: self.pool,
             _types: PhantomData,
@@ -365,7 +383,9 @@ impl<G: Geometry, M: Mapping> PagePool<'_, G, M> {
     /// - The instance must stay valid until the pool has been dropped, or
     ///   [`Self::disable_direct_recycling`] has returned. One of these must
     ///   happen: the pool must not be leaked.
-    /// - When the pool is dropped the instance must be disabled.
+    /// - When the pool is dropped the instance must be disabled. So a unique
+    ///   reference to a bound pool must not be lent to code that could replace
+    ///   the pool; what a poll function needs is a [`Consumer`].
     pub unsafe fn enable_direct_recycling(&mut self, napi: &Napi) {
         // SAFETY: By the type invariant the pool is valid, and by the safety
         // requirements of this function the instance is.
@@ -388,6 +408,50 @@ impl<G: Geometry, M: Mapping> PagePool<'_, G, M> {
         unsafe { net_bindings::page_pool_disable_direct_recycling(self.pool.as_ptr()) };
     }
 
+    /// The number of pages that are out of the pool.
+    ///
+    /// Exact if none is being returned meanwhile. Takes time in proportion to
+    /// the size of the ring.
+    ///
+    /// C: `page_pool_inflight()`, which counts the pages in cache and ring too.
+    pub fn in_flight(&mut self) -> u32 {
+        let pool = self.pool.as_ptr();
+
+        // SAFETY: By the type invariant the pool is valid, and nobody else
+        // allocates.
+        let hold = unsafe { (*pool).pages_state_hold_cnt };
+        // SAFETY: The pool is valid. Others change this number, a plain integer.
+        let released =
+            unsafe { (&raw const (*pool).pages_state_release_cnt.counter).read_volatile() };
+
+        hold.wrapping_sub(released as u32)
+            .saturating_sub(self.cached() + self.in_ring())
+    }
+
+    /// Pages in the cache.
+    fn cached(&mut self) -> u32 {
+        // SAFETY: By the type invariant the pool is valid. A poll that runs at
+        // the same time may change this number, a plain integer.
+        unsafe { (&raw const (*self.pool.as_ptr()).alloc.count).read_volatile() }
+    }
+
+    /// Pages in the ring.
+    fn in_ring(&mut self) -> u32 {
+        // SAFETY: By the type invariant the pool is valid.
+        let ring = unsafe { &raw const (*self.pool.as_ptr()).ring };
+        // SAFETY: As above; only the consumer changes this, and nobody else is.
+        let (tail, head) = unsafe { ((*ring).consumer_tail, (*ring).consumer_head) };
+        // SAFETY: As above; these are constant.
+        let (queue, size) = unsafe { ((*ring).queue, (*ring).size) };
+
+        // What has been taken out is cleared later, many entries at a time.
+        (0..size)
+            .filter(|i| !(tail..head).contains(i))
+            // SAFETY: The ring has this many entries. Others fill them meanwhile.
+            .filter(|&i| unsafe { !queue.add(i as usize).read_volatile().is_null() })
+            .count() as u32
+    }
+
     /// Returns the counters of the pool.
     ///
     /// They are exact when the pool is not in use. Needs
@@ -407,14 +471,52 @@ impl<G: Geometry, M: Mapping> PagePool<'_, G, M> {
 
 impl<G: Geometry, M: Mapping> Drop for PagePool<'_, G, M> {
     fn drop(&mut self) {
+        // Where C cannot keep account of the mappings it undoes each when its
+        // page comes back, and then needs the device.
+        // SAFETY: This function has no precondition.
+        let tracked = unsafe { net_bindings::page_pool_tracks_mappings() };
+        let device_needed = !tracked && self.in_flight() != 0;
+
         // SAFETY: By the type invariant this destroys the pool for the first
         // time. Pages that are still out keep it alive.
         unsafe { net_bindings::page_pool_destroy(self.pool.as_ptr()) };
+
+        if !device_needed {
+            // SAFETY: This value is being dropped, and C is done with the
+            // device.
+            unsafe { ManuallyDrop::drop(&mut self.dev) };
+        }
     }
 }
 
 mod private {
     pub trait Sealed {}
+}
+
+/// A pool that exists, as it must for data to be received: [`PagePool`], or its
+/// [`Consumer`].
+pub trait Pool<G: Geometry, M: Mapping>: private::Sealed {
+    /// Which one it is.
+    #[doc(hidden)]
+    fn as_raw(&self, _: Token) -> *mut net_bindings::page_pool;
+}
+
+impl<G: Geometry, M: Mapping> private::Sealed for PagePool<'_, G, M> {}
+
+impl<G: Geometry, M: Mapping> Pool<G, M> for PagePool<'_, G, M> {
+    #[inline]
+    fn as_raw(&self, _: Token) -> *mut net_bindings::page_pool {
+        self.pool.as_ptr()
+    }
+}
+
+impl<G: Geometry, M: Mapping> private::Sealed for Consumer<'_, G, M> {}
+
+impl<G: Geometry, M: Mapping> Pool<G, M> for Consumer<'_, G, M> {
+    #[inline]
+    fn as_raw(&self, _: Token) -> *mut net_bindings::page_pool {
+        self.pool.as_ptr()
+    }
 }
 
 /// A context in which a pool can be consumed: [`napi::Context`] or
@@ -449,8 +551,7 @@ impl Context for bh::Context {
 /// # Examples
 ///
 /// ```
-/// fn poll(pool: &mut PagePool<'_, Rx>, cx: &napi::Context<'_>) -> Result {
-///     let mut consumer = pool.consumer(cx)?;
+/// fn receive(mut consumer: Consumer<'_, Rx, Unmapped>) -> Result {
 ///     let buffer = consumer.alloc()?;
 ///
 ///     // Straight back to the cache.
@@ -481,8 +582,9 @@ impl<G: Geometry, M: Mapping> Consumer<'_, G, M> {
         unsafe { alloc(self.pool, bindings::GFP_ATOMIC) }
     }
 
-    /// Allocates `size` bytes, or up to a whole page's worth if that leaves no
-    /// room for another piece. Does not sleep.
+    /// Allocates at least `size` bytes: a multiple of the cache line size, and up
+    /// to a whole page's worth if that leaves no room for another piece. Does not
+    /// sleep.
     ///
     /// Fails if there is no memory, or if `size` is 0 or more than
     /// `G::ALLOC_SIZE`.
@@ -493,7 +595,8 @@ impl<G: Geometry, M: Mapping> Consumer<'_, G, M> {
             return Err(AllocError);
         }
 
-        let mut size = size as u32;
+        // What follows in the page must begin at a cache line as well.
+        let mut size = (size as u32).next_multiple_of(net_bindings::L1_CACHE_BYTES);
 
         // SAFETY: By the type invariant the cache is ours.
         let va = unsafe {
@@ -514,12 +617,16 @@ impl<G: Geometry, M: Mapping> Consumer<'_, G, M> {
     /// C: `page_pool_recycle_direct()`.
     #[inline]
     pub fn recycle(&mut self, buffer: impl Owned<G, M>) {
-        let page = buffer.into_page();
-        let direct = page.raw.pool() == self.pool.as_ptr();
+        let page = buffer.into_page(Token);
 
-        // SAFETY: The value is not used again. By the type invariant the cache
-        // of this pool is ours; that of another one is not used.
-        unsafe { page.raw.put(page.touched, direct) };
+        if page.raw.pool() == self.pool.as_ptr() {
+            // SAFETY: The value is not used again. By the type invariant the
+            // cache is ours.
+            unsafe { page.raw.recycle(page.touched) };
+        } else {
+            // SAFETY: The value is not used again.
+            unsafe { page.raw.put(page.touched) };
+        }
     }
 }
 

@@ -34,6 +34,9 @@ const RING_SIZE: usize = 256;
 /// Packets that the imagined device receives.
 const PACKETS: usize = 100_000;
 
+/// What each of them is.
+const PACKET: [u8; 64] = [0; 64];
+
 struct RustPagePool;
 
 impl kernel::Module for RustPagePool {
@@ -49,35 +52,49 @@ impl kernel::Module for RustPagePool {
             cookies.push(cookie, GFP_KERNEL)?;
         }
 
-        // For each packet: refill the ring, take the packet out, drop it.
+        // For each packet: refill the ring, take the packet out, drop it. The
+        // device being software, it is the driver who writes the packet.
         bh::disabled(|cx| -> Result {
             let mut consumer = pool.consumer(cx)?;
 
             for packet in 0..PACKETS {
+                let cookie = &mut cookies[packet % RING_SIZE];
                 let fresh = consumer.alloc()?;
-                let received = ring.complete(cookies[packet % RING_SIZE], 64)?;
+                let buffer = ring.take_back(*cookie).ok_or(ENOENT)?;
+                let received = buffer.write(&PACKET).map_err(|_| EMSGSIZE)?;
 
-                cookies[packet % RING_SIZE] = ring.post(fresh).map_err(|_| ENOSPC)?;
+                *cookie = ring.post(fresh).map_err(|_| ENOSPC)?;
                 consumer.recycle(received);
             }
 
             Ok(())
         })?;
 
-        let stats = pool.stats();
-        pr_info!("{} packets in {} buffers\n", PACKETS, RING_SIZE);
+        drop(ring);
         pr_info!(
-            "pages came from: cache {}, ring {}, page allocator {}\n",
-            stats.alloc.fast,
-            stats.alloc.refill,
-            stats.alloc.slow
+            "{} packets in {} buffers, {} still in flight\n",
+            PACKETS,
+            RING_SIZE,
+            pool.in_flight()
         );
-        pr_info!(
-            "pages went to: cache {}, ring {}, page allocator {}\n",
-            stats.recycle.cached,
-            stats.recycle.ring,
-            stats.recycle.ring_full + stats.recycle.released_refcnt
-        );
+
+        #[cfg(CONFIG_PAGE_POOL_STATS)]
+        {
+            let stats = pool.stats();
+
+            pr_info!(
+                "pages came from: cache {}, ring {}, page allocator {}\n",
+                stats.alloc.fast,
+                stats.alloc.refill,
+                stats.alloc.slow
+            );
+            pr_info!(
+                "pages went to: cache {}, ring {}, page allocator {}\n",
+                stats.recycle.cached,
+                stats.recycle.ring,
+                stats.recycle.ring_full + stats.recycle.released_refcnt
+            );
+        }
 
         Ok(Self)
     }

@@ -10,12 +10,14 @@
 #include <linux/skbuff.h>
 #include <net/page_pool/helpers.h>
 #include <net/page_pool/types.h>
+#include <net/xdp.h>
 
 #include "../helpers/helpers.c"
 
 /* Macros that bindgen cannot evaluate. The prefix is stripped. */
 static const unsigned int RUST_NET_CONST_PP_FLAG_DMA_MAP = PP_FLAG_DMA_MAP;
 static const unsigned int RUST_NET_CONST_PP_FLAG_DMA_SYNC_DEV = PP_FLAG_DMA_SYNC_DEV;
+static const unsigned int RUST_NET_CONST_XDP_BULK_QUEUE_SIZE = XDP_BULK_QUEUE_SIZE;
 
 /*
  * Layouts as C sees them, of the structures of `kernel::bindings` that we look

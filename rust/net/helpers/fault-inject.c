@@ -6,7 +6,7 @@
  * For tests. The layout of struct task_struct in the kernel's bindings is not
  * to be relied on.
  */
-#ifdef CONFIG_FAULT_INJECTION
+#if IS_BUILTIN(CONFIG_KUNIT) && defined(CONFIG_FAULT_INJECTION)
 __rust_net_helper void rust_net_helper_set_make_it_fail(bool fail)
 {
 	current->make_it_fail = fail;

@@ -2,6 +2,8 @@
 
 #include <linux/netdevice.h>
 
+/* For tests. */
+#if IS_BUILTIN(CONFIG_KUNIT)
 __rust_net_helper void rust_net_helper_napi_schedule(struct napi_struct *napi)
 {
 	napi_schedule(napi);
@@ -23,3 +25,4 @@ __rust_net_helper void rust_net_helper_netif_napi_del(struct napi_struct *napi)
 {
 	netif_napi_del(napi);
 }
+#endif

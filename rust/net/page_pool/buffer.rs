@@ -7,7 +7,8 @@ use super::{
     Geometry,
     Mapped,
     Mapping,
-    Offset, //
+    Offset,
+    Unmapped, //
 };
 use core::{
     marker::PhantomData,
@@ -24,7 +25,8 @@ use kernel::{
 // do not fit. No architecture with Rust support needs that.
 const _: () = assert!(size_of::<bindings::dma_addr_t>() <= size_of::<usize>());
 
-/// Length argument of a return by which the device gets the whole buffer back.
+/// Length argument of a return by which the device gets the whole page back. Other
+/// lengths count from its start, which says nothing with several frames in it.
 const SYNC_ALL: u32 = u32::MAX;
 
 /// A page that the pool gave out.
@@ -112,47 +114,66 @@ impl<G: Geometry, M: Mapping> RawBuffer<G, M> {
         unsafe { NonNull::new_unchecked(base.cast::<u8>()).add(self.offset.bytes() + G::HEADROOM) }
     }
 
-    /// Gives the page back to its pool.
+    /// Gives the page back to its pool, to wherever it is best kept.
     ///
     /// `touched` is the number of bytes from the start of the data that the CPU
     /// may have written or brought into its caches.
     ///
     /// # Safety
     ///
-    /// - The value must not be used afterwards.
-    /// - If `direct`, the caller must have exclusive access to the pool's cache.
+    /// The value must not be used afterwards.
     #[inline]
-    pub(super) unsafe fn put(self, touched: u32, direct: bool) {
+    pub(super) unsafe fn put(self, touched: u32) {
+        let touched = if G::FRAGMENTED { SYNC_ALL } else { touched };
+
+        // SAFETY: By the type invariant and the safety requirements of this
+        // function, the reference that is dropped is ours. The helper checks
+        // the context.
+        unsafe { net_bindings::page_pool_return(self.page.as_ptr(), touched, G::FRAGMENTED) };
+    }
+
+    /// Gives the page back to the cache of its pool.
+    ///
+    /// # Safety
+    ///
+    /// - The value must not be used afterwards.
+    /// - The caller must have exclusive access to the pool's cache.
+    #[inline]
+    pub(super) unsafe fn recycle(self, touched: u32) {
         if G::FRAGMENTED {
             // SAFETY: By the type invariant and the safety requirements of this
-            // function, the reference that is dropped is ours.
-            unsafe {
-                net_bindings::page_pool_put_full_page(self.pool(), self.page.as_ptr(), direct)
-            };
+            // function, the reference that is dropped is ours, and nobody else
+            // uses the cache.
+            unsafe { net_bindings::page_pool_recycle_direct(self.pool(), self.page.as_ptr()) };
         } else {
-            // This is what `page_pool_put_page()` comes to when the reference
-            // count is known to be one.
+            // This is what `page_pool_recycle_direct()` comes to when the
+            // reference count is known to be one.
             //
             // SAFETY: By the type invariant ours is the only reference; by the
-            // safety requirements it is not used again, and a direct return
-            // does not race.
+            // safety requirements it is not used again, and nobody else uses
+            // the cache.
             unsafe {
                 net_bindings::page_pool_put_unrefed_netmem(
                     self.pool(),
                     self.page.as_ptr() as bindings::netmem_ref,
                     touched,
-                    direct,
+                    true,
                 )
             };
         }
     }
 }
 
-/// A free buffer: the driver owns it, and nobody has written to it.
+/// A free buffer: the driver owns it, and the CPU has no access to what is in it.
 ///
 /// It can be given to the hardware through [`Posted`](super::Posted). Dropping
-/// it gives it back to the pool, from any context but a hard interrupt's; where
-/// the page then goes is described in the [module documentation](super).
+/// it gives it back to the pool; where the page then goes is described in the
+/// [module documentation](super).
+///
+/// # Context
+///
+/// Can be dropped in process and softirq context. In a hard interrupt, which
+/// may have interrupted the consumer, the page is leaked with a warning.
 ///
 /// # Examples
 ///
@@ -183,6 +204,12 @@ impl<G: Geometry, M: Mapping> Buffer<G, M> {
         Self { raw }
     }
 
+    /// The pool that the buffer is from.
+    #[inline]
+    pub(super) fn pool(&self) -> *mut net_bindings::page_pool {
+        self.raw.pool()
+    }
+
     #[inline]
     pub(super) fn into_raw(self) -> RawBuffer<G, M> {
         ManuallyDrop::new(self).raw
@@ -195,7 +222,7 @@ impl<G: Geometry, M: Mapping> Buffer<G, M> {
     }
 
     /// The bus address at which the device is to write: the first byte after
-    /// the head room.
+    /// the head room. It is good for as long as the pool exists.
     ///
     /// C: `page_pool_get_dma_addr()`.
     #[inline]
@@ -219,16 +246,29 @@ impl<G: Geometry, M: Mapping> Buffer<G, M> {
     /// Declares that the device has written `len` bytes, and makes them visible
     /// to the CPU.
     ///
-    /// If the device cannot have written that many, the buffer comes back.
+    /// If that is more than the buffer holds, it comes back.
+    ///
+    /// C: `page_pool_dma_sync_for_cpu()`.
+    ///
+    /// # Safety
+    ///
+    /// The buffer's pool must exist: a page that outlives it is not mapped, and
+    /// its device may be gone.
     #[inline]
-    pub(super) fn into_received(self, len: usize) -> Result<Received<G, M>, Self> {
+    pub(super) unsafe fn into_received(self, len: usize) -> Result<Received<G, M>, Self>
+    where
+        M: Mapped,
+    {
         if len > G::LEN {
             return Err(self);
         }
 
-        if M::FLAGS & net_bindings::PP_FLAG_DMA_MAP != 0 {
-            self.sync_for_cpu(len);
-        }
+        // SAFETY: By the safety requirements of this function the pool exists.
+        let dev = unsafe { (*self.raw.pool()).p.dev };
+
+        // SAFETY: The pool mapped the page for its device, in this direction,
+        // and has not undone that; `len` bytes after the head room are within.
+        unsafe { net_bindings::dma_sync_single_for_cpu(dev, self.dma_addr(), len, M::DIRECTION) };
 
         // INVARIANT: `len` was checked, and the data synchronised.
         Ok(Received {
@@ -236,28 +276,33 @@ impl<G: Geometry, M: Mapping> Buffer<G, M> {
             len: len as u32,
         })
     }
+}
 
-    /// Makes `len` bytes that the device wrote visible to the CPU.
+impl<G: Geometry> Buffer<G, Unmapped> {
+    /// Writes a packet into the buffer: what a device does that is software.
     ///
-    /// C: `page_pool_dma_sync_for_cpu()`.
+    /// If it is longer than the buffer holds, the buffer comes back.
     #[inline]
-    fn sync_for_cpu(&self, len: usize) {
-        // SAFETY: By the type invariant of `raw` this is a page of a pool.
-        let addr = unsafe { (*self.raw.desc().as_ptr()).dma_addr };
-        // SAFETY: A pool outlives its pages.
-        let dev = unsafe { (*self.raw.pool()).p.dev };
+    pub fn write(self, packet: &[u8]) -> Result<Received<G, Unmapped>, Self> {
+        if packet.len() > G::LEN {
+            return Err(self);
+        }
 
-        // SAFETY: The page was mapped for `dev` in this direction, and `len`
-        // bytes behind the head room are within it.
+        // SAFETY: The source is a slice; the destination are as many bytes of a
+        // frame that this value owns.
         unsafe {
-            net_bindings::dma_sync_single_for_cpu(
-                dev,
-                addr as bindings::dma_addr_t
-                    + (self.raw.offset.bytes() + G::HEADROOM) as bindings::dma_addr_t,
-                len,
-                M::DIRECTION,
-            )
+            self.raw
+                .data()
+                .as_ptr()
+                .copy_from_nonoverlapping(packet.as_ptr(), packet.len())
         };
+
+        // INVARIANT: `len` was checked, and there is no device to synchronise
+        // with.
+        Ok(Received {
+            raw: self.into_raw(),
+            len: packet.len() as u32,
+        })
     }
 }
 
@@ -282,25 +327,30 @@ impl<const HEADROOM: usize, const LEN: usize, const ORDER: u32, M: Mapping>
 impl<G: Geometry, M: Mapping> Drop for Buffer<G, M> {
     #[inline]
     fn drop(&mut self) {
-        // Nobody had access to the data, so there is nothing to write back
+        // The CPU had no access to the data, so there is nothing to write back
         // before the device gets the page again.
         //
         // SAFETY: The value is being dropped.
-        unsafe { self.raw.put(0, false) };
+        unsafe { self.raw.put(0) };
     }
 }
 
-/// A buffer that the device has written: the driver owns it, and can read it.
+/// A buffer with a packet: the driver owns it, and can read it.
 ///
-/// Made by [`Posted::complete`](super::Posted::complete). Dropping it gives the
-/// page back to the pool, and as much of it as the CPU had access to back to
-/// the device.
+/// Made by [`Posted::complete`](super::Posted::complete), on the word of the
+/// device that it has written so many bytes and is done with them, or by
+/// [`Buffer::write`]. Dropping it gives the page back to the pool, and as much
+/// of it as the CPU had access to back to the device.
+///
+/// # Context
+///
+/// As for [`Buffer`].
 ///
 /// # Invariants
 ///
 /// - `len` is at most `G::LEN`.
-/// - The first `len` bytes after the head room have been synchronised for the
-///   CPU.
+/// - The first `len` bytes after the head room are the CPU's: the device has
+///   reported that it is done, and they have been synchronised.
 #[must_use = "a received packet that is not used is lost"]
 pub struct Received<G: Geometry, M: Mapping> {
     raw: RawBuffer<G, M>,
@@ -315,26 +365,6 @@ unsafe impl<G: Geometry, M: Mapping> Send for Received<G, M> {}
 unsafe impl<G: Geometry, M: Mapping> Sync for Received<G, M> {}
 
 impl<G: Geometry, M: Mapping> Received<G, M> {
-    #[inline]
-    pub(super) fn into_raw(self) -> (RawBuffer<G, M>, u32) {
-        let this = ManuallyDrop::new(self);
-
-        (this.raw, this.touched())
-    }
-
-    /// What to give back to the device.
-    ///
-    /// Lengths that the pool is told count from the start of the page's data.
-    /// With several frames in a page that says nothing.
-    #[inline]
-    fn touched(&self) -> u32 {
-        if G::FRAGMENTED {
-            SYNC_ALL
-        } else {
-            self.len
-        }
-    }
-
     /// What the device has written.
     #[inline]
     pub fn data(&self) -> &[u8] {
@@ -365,19 +395,24 @@ impl<G: Geometry, M: Mapping> Drop for Received<G, M> {
     #[inline]
     fn drop(&mut self) {
         // SAFETY: The value is being dropped.
-        unsafe { self.raw.put(self.touched(), false) };
+        unsafe { self.raw.put(self.len) };
     }
 }
 
 mod private {
     pub trait Sealed {}
+
+    /// Nobody else can name this, so nobody else can call what takes it.
+    pub struct Token;
 }
+
+pub(super) use private::Token;
 
 /// A buffer that can be given back to its pool: [`Buffer`] or [`Received`].
 pub trait Owned<G: Geometry, M: Mapping>: private::Sealed {
-    /// Returns the page, and how much of it the CPU had access to.
+    /// Gives up the page, and says how much of it the CPU had access to.
     #[doc(hidden)]
-    fn into_page(self) -> OwnedPage<G, M>;
+    fn into_page(self, _: Token) -> OwnedPage<G, M>;
 }
 
 /// A page on its way back to the pool.
@@ -391,7 +426,7 @@ impl<G: Geometry, M: Mapping> private::Sealed for Buffer<G, M> {}
 
 impl<G: Geometry, M: Mapping> Owned<G, M> for Buffer<G, M> {
     #[inline]
-    fn into_page(self) -> OwnedPage<G, M> {
+    fn into_page(self, _: Token) -> OwnedPage<G, M> {
         OwnedPage {
             raw: self.into_raw(),
             touched: 0,
@@ -403,9 +438,12 @@ impl<G: Geometry, M: Mapping> private::Sealed for Received<G, M> {}
 
 impl<G: Geometry, M: Mapping> Owned<G, M> for Received<G, M> {
     #[inline]
-    fn into_page(self) -> OwnedPage<G, M> {
-        let (raw, touched) = self.into_raw();
+    fn into_page(self, _: Token) -> OwnedPage<G, M> {
+        let this = ManuallyDrop::new(self);
 
-        OwnedPage { raw, touched }
+        OwnedPage {
+            raw: this.raw,
+            touched: this.len,
+        }
     }
 }

@@ -3,6 +3,7 @@
 //! Returns of many buffers at once.
 
 use super::{
+    buffer::Token,
     Geometry,
     Mapping,
     Owned, //
@@ -13,8 +14,8 @@ use core::{
 };
 use kernel::bindings;
 
-/// Buffers collected at a time, as `XDP_BULK_QUEUE_SIZE` in C.
-const BULK_SIZE: usize = 16;
+/// Buffers that C takes at a time. It has an array of this size on its stack.
+const BULK_SIZE: usize = net_bindings::XDP_BULK_QUEUE_SIZE as usize;
 
 /// Collects buffers and gives them back together, which takes the lock of the
 /// pool's ring once for all of them.
@@ -25,14 +26,15 @@ const BULK_SIZE: usize = 16;
 ///
 /// # Context
 ///
-/// Any but a hard interrupt's.
+/// As for [`Buffer`](super::Buffer).
 ///
 /// C: `page_pool_put_netmem_bulk()`.
 ///
 /// # Invariants
 ///
-/// The first `len` elements of `refs` are pages, each with one reference that
-/// belongs to this value.
+/// - `len` is less than `BULK_SIZE`, except inside [`Self::push`].
+/// - The first `len` elements of `refs` are pages, each with one reference that
+///   belongs to this value.
 pub struct Bulk<G: Geometry, M: Mapping> {
     refs: [MaybeUninit<bindings::netmem_ref>; BULK_SIZE],
     len: usize,
@@ -54,13 +56,12 @@ impl<G: Geometry, M: Mapping> Bulk<G, M> {
     /// Adds a buffer.
     #[inline]
     pub fn push(&mut self, buffer: impl Owned<G, M>) {
-        let (page, _) = buffer.into_page().raw.into_parts();
+        let (page, _) = buffer.into_page(Token).raw.into_parts();
 
-        if let Some(slot) = self.refs.get_mut(self.len) {
-            slot.write(page.as_ptr() as bindings::netmem_ref);
-            // INVARIANT: The element was written, and owns the buffer's page.
-            self.len += 1;
-        }
+        self.refs[self.len].write(page.as_ptr() as bindings::netmem_ref);
+        // INVARIANT: The element was written, and owns the buffer's page. If
+        // there are enough now, they are given back at once.
+        self.len += 1;
 
         if self.len == BULK_SIZE {
             self.flush();
@@ -73,10 +74,11 @@ impl<G: Geometry, M: Mapping> Bulk<G, M> {
         let len = core::mem::take(&mut self.len);
 
         if len != 0 {
-            // SAFETY: By the type invariant, these are pages of pools and each
-            // reference is ours. C may use the array as scratch space.
+            // SAFETY: By the type invariants these are at most as many as C
+            // takes, they are pages of pools, and each reference is ours. C may
+            // use the array as scratch space. The helper checks the context.
             unsafe {
-                net_bindings::page_pool_put_netmem_bulk(self.refs.as_mut_ptr().cast(), len as u32)
+                net_bindings::page_pool_return_bulk(self.refs.as_mut_ptr().cast(), len as u32)
             };
         }
     }

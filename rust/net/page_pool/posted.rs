@@ -3,10 +3,15 @@
 //! Buffers that the hardware owns.
 
 use super::{
-    buffer::RawBuffer,
+    buffer::{
+        RawBuffer,
+        Token, //
+    },
     Buffer,
     Geometry,
+    Mapped,
     Mapping,
+    Pool,
     Received, //
 };
 use core::{
@@ -29,8 +34,8 @@ const INDEX_BITS: u32 = 16;
 /// once.
 ///
 /// A cookie is 32 bits wide. What the hardware returns is not trusted: any
-/// value may be made into a cookie, and [`Posted`] refuses those that are not
-/// its own.
+/// value may be made into a cookie, and [`Posted`] refuses those that stand for
+/// none of its buffers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cookie(u32);
 
@@ -63,6 +68,9 @@ pub enum Refused<B> {
     /// The device claims to have written more than it was allowed to. This is
     /// the buffer.
     Length(B),
+
+    /// This buffer is of another pool than the one that was named.
+    Pool(B),
 }
 
 impl<B> From<Refused<B>> for Error {
@@ -70,6 +78,7 @@ impl<B> From<Refused<B>> for Error {
         match refused {
             Refused::Cookie => ENOENT,
             Refused::Length(_) => EMSGSIZE,
+            Refused::Pool(_) => EXDEV,
         }
     }
 }
@@ -92,14 +101,22 @@ struct Slot<G: Geometry> {
 /// While a buffer is in the hardware only its [`Cookie`] is outside this table,
 /// so the driver cannot touch what the device may be writing. Each cookie can
 /// be turned back once. A hostile or confused device that returns one twice, or
-/// one it was never given, is found out; it cannot make the driver follow a
-/// wild pointer. (A cookie repeats after its slot has been used 65,536 times.)
+/// one it was never given, cannot make the driver follow a wild pointer, and is
+/// found out unless it hits upon the cookie of another buffer of this table. (A
+/// cookie repeats after its slot has been used 65,536 times.)
 ///
 /// Posting and completing take constant time and allocate nothing.
 ///
-/// Dropping the table gives all its buffers back to their pools: the device
-/// must have been stopped by then, since it could otherwise write to pages that
-/// have a new owner.
+/// What a table cannot know is whether the device keeps its word: that it is
+/// done with a buffer that it completes, has written as much as it says, and has
+/// stopped when the driver has told it to. Dropping the table, or draining it,
+/// gives pages back that a device which runs on would write to.
+///
+/// # Invariants
+///
+/// - The vacant slots form a list that begins with `vacant`; the last one, or
+///   `vacant` if there is none, names a slot that does not exist.
+/// - `len` is the number of the other slots.
 pub struct Posted<G: Geometry, M: Mapping> {
     slots: KVVec<Slot<G>>,
     vacant: usize,
@@ -160,6 +177,7 @@ impl<G: Geometry, M: Mapping> Posted<G, M> {
             return Err(buffer);
         };
 
+        // INVARIANT: The first vacant slot leaves the list.
         self.vacant = slot.word >> 1;
         self.len += 1;
 
@@ -177,19 +195,29 @@ impl<G: Geometry, M: Mapping> Posted<G, M> {
 
     /// Takes back a buffer to which the device has written `len` bytes.
     ///
-    /// The data is synchronised for the CPU. A cookie that does not belong
-    /// here, and a length that the buffer does not have, are refused; in the
-    /// latter case the buffer comes back.
+    /// The data is synchronised for the CPU. For that the pool of the buffer
+    /// must still exist, so it has to be shown: the pool itself, or its
+    /// consumer. A cookie that does not belong here, a length that the buffer
+    /// does not have, and a buffer of another pool are refused; in the latter
+    /// cases the buffer comes back.
     #[inline]
     pub fn complete(
         &mut self,
+        pool: &impl Pool<G, M>,
         cookie: Cookie,
         len: usize,
-    ) -> Result<Received<G, M>, Refused<Buffer<G, M>>> {
-        self.take_back(cookie)
-            .ok_or(Refused::Cookie)?
-            .into_received(len)
-            .map_err(Refused::Length)
+    ) -> Result<Received<G, M>, Refused<Buffer<G, M>>>
+    where
+        M: Mapped,
+    {
+        let buffer = self.take_back(cookie).ok_or(Refused::Cookie)?;
+
+        if buffer.pool() != pool.as_raw(Token) {
+            return Err(Refused::Pool(buffer));
+        }
+
+        // SAFETY: The caller has a reference to the buffer's pool.
+        unsafe { buffer.into_received(len) }.map_err(Refused::Length)
     }
 
     /// Takes back a buffer without its data.
@@ -206,7 +234,8 @@ impl<G: Geometry, M: Mapping> Posted<G, M> {
 
         let page = NonNull::new(slot.word as *mut bindings::page)?;
 
-        // INVARIANT: The slot becomes vacant, and its buffer is moved out.
+        // INVARIANT: The slot becomes the first vacant one, and its buffer is
+        // moved out.
         slot.word = vacant(self.vacant);
         self.vacant = index;
         self.len -= 1;

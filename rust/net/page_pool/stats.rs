@@ -4,9 +4,13 @@
 
 /// Where allocations came from, and where returned pages went.
 ///
-/// All values count since the pool was created. A return is counted once, in
-/// exactly one of the five fields of `recycle`, except that one which finds the
-/// cache full is counted in `cache_full` and again where it went instead.
+/// All values count since the pool was created. A page that comes back one by
+/// one is counted in one of the fields of `recycle` (and in `cache_full` as well,
+/// if it was meant for the cache and did not fit). Of those that come back
+/// together and do not fit into the ring, only the first is counted. Fragments
+/// are counted when the last one of a page comes back; a page that the pool
+/// itself goes on to split counts as `cached`, and as `fast` on its way out. What
+/// is freed because of another NUMA node, or with the pool, is not counted.
 ///
 /// Wraps `struct page_pool_stats`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -49,9 +53,10 @@ pub struct RecycleStats {
     pub cache_full: u64,
     /// To the ring.
     pub ring: u64,
-    /// To the page allocator, because the ring was full.
+    /// Times that the ring was full, so that pages went to the page allocator.
     pub ring_full: u64,
-    /// To the page allocator, because somebody else held the page.
+    /// To the page allocator, because somebody else held the page, or because it
+    /// is one of the emergency reserve.
     pub released_refcnt: u64,
 }
 

@@ -20,6 +20,10 @@ use core::{
 ///
 /// Made by [`Consumer::alloc_va`](super::Consumer::alloc_va).
 ///
+/// # Context
+///
+/// As for [`Buffer`](super::Buffer).
+///
 /// C: `page_pool_alloc_va()`, `page_pool_free_va()`.
 ///
 /// # Invariants
@@ -77,9 +81,7 @@ impl Drop for VaBuffer {
     #[inline]
     fn drop(&mut self) {
         // SAFETY: By the type invariant the memory is ours and from this pool,
-        // which outlives it.
-        unsafe {
-            net_bindings::page_pool_free_va(self.pool.as_ptr(), self.va.as_ptr().cast(), false)
-        };
+        // which outlives it. The helper checks the context.
+        unsafe { net_bindings::page_pool_return_va(self.pool.as_ptr(), self.va.as_ptr().cast()) };
     }
 }

@@ -55,41 +55,7 @@ pub(super) fn alloc_many<G: Geometry, M: Mapping>(
 impl<G: Geometry, M: Mapping> PagePool<'_, G, M> {
     /// Pages that the pool has taken from the page allocator and not given back.
     pub(super) fn held(&mut self) -> u32 {
-        let pool = self.pool.as_ptr();
-
-        // SAFETY: The pool is valid.
-        let hold = unsafe { (*pool).pages_state_hold_cnt };
-        // SAFETY: The pool is valid. No page is being returned, or the number
-        // would mean nothing anyway.
-        let released = unsafe { (*pool).pages_state_release_cnt.counter };
-
-        hold.wrapping_sub(released as u32)
-    }
-
-    /// Pages in the cache.
-    pub(super) fn cached(&mut self) -> u32 {
-        // SAFETY: The pool is valid, and nobody else consumes it.
-        unsafe { (*self.pool.as_ptr()).alloc.count }
-    }
-
-    /// Pages in the ring.
-    pub(super) fn in_ring(&mut self) -> u32 {
-        // SAFETY: The pool is valid.
-        let ring = unsafe { &(*self.pool.as_ptr()).ring };
-
-        // What has been taken out is cleared later, many entries at a time.
-        let stale = ring.consumer_tail as usize..ring.consumer_head as usize;
-
-        (0..ring.size as usize)
-            .filter(|i| !stale.contains(i))
-            // SAFETY: The ring has this many entries.
-            .filter(|&i| unsafe { !(*ring.queue.add(i)).is_null() })
-            .count() as u32
-    }
-
-    /// Pages that are out of the pool.
-    pub(super) fn in_flight(&mut self) -> u32 {
-        self.held() - self.cached() - self.in_ring()
+        self.in_flight() + self.cached() + self.in_ring()
     }
 }
 
@@ -115,6 +81,15 @@ impl TestDevice {
 
     pub(super) fn device(&self) -> &Device<Bound> {
         self.0.as_ref().as_ref()
+    }
+
+    /// Creates a pool that maps its pages for this device.
+    pub(super) fn create<G: Geometry, M: Mapped>(
+        &self,
+        params: Params,
+    ) -> Result<PagePool<'_, G, M>> {
+        // SAFETY: No test leaks a pool.
+        unsafe { params.create_mapped(self.device()) }
     }
 }
 
@@ -145,7 +120,11 @@ impl Poller {
     /// # Safety
     ///
     /// To be called by NAPI, with the instance of a [`Poller`].
-    unsafe extern "C" fn poll(napi: *mut net_bindings::napi_struct, _budget: c_int) -> c_int {
+    unsafe extern "C" fn poll(napi: *mut net_bindings::napi_struct, budget: c_int) -> c_int {
+        if budget == 0 {
+            return 0;
+        }
+
         let this = napi
             .cast::<u8>()
             .wrapping_sub(core::mem::offset_of!(Poller, napi))
@@ -161,7 +140,8 @@ impl Poller {
         if let Some(job) = &job {
             // SAFETY: NAPI calls us with a valid instance.
             let instance = unsafe { Napi::from_raw(napi) };
-            // SAFETY: This is the poll function of that instance.
+            // SAFETY: This is the poll function of that instance, and it may
+            // receive.
             let cx = unsafe { crate::napi::Context::new(instance) };
 
             // SAFETY: `TestNetdev::poll()` made this pair.

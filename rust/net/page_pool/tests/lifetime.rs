@@ -63,11 +63,11 @@ mod tests {
         let dev = TestDevice::new()?;
 
         // SAFETY: The device waits for the pool to go.
-        let mut pool = unsafe { Params::new(64).queue(netdev.as_raw(), 0) }
-            .create_mapped::<Page, FromDevice>(dev.device())?;
+        let params = unsafe { Params::new(64).queue(netdev.as_raw(), 0) };
+        let mut pool = dev.create::<Page, FromDevice>(params)?;
         let mut ring = Posted::new(4)?;
         let received = ring.post(pool.alloc()?).map_err(|_| ENOSPC)?;
-        let received = ring.complete(received, 64)?;
+        let received = ring.complete(&pool, received, 64)?;
         let _ = ring.post(pool.alloc()?).map_err(|_| ENOSPC)?;
         let released = pool.alloc()?;
         let mut bulk = Bulk::new();

@@ -54,7 +54,7 @@ mod tests {
         assert_eq!(pool.stats().recycle.cached, 1);
         assert_eq!(pool.stats().recycle.ring, 1);
 
-        // Softirq context is not enough: the poll must be on the same CPU.
+        // Nor does it matter that bottom halves are disabled, or where.
         on_other_cpu(|| bh::disabled(|_| drop(elsewhere)))?;
         assert_eq!(pool.stats().recycle.cached, 1);
         assert_eq!(pool.stats().recycle.ring, 2);
@@ -69,13 +69,13 @@ mod tests {
     fn many_dropped_in_the_poll_go_to_the_cache() -> Result {
         let netdev = TestNetdev::new()?;
         let mut pool = Params::new(64).create::<Page>()?;
-        let buffers = alloc_many(&mut pool, 20)?;
+        let buffers = alloc_many(&mut pool, REFILL as usize)?;
 
         // SAFETY: The pool is not bound, and is dropped while the instance is disabled.
         unsafe { pool.enable_direct_recycling(netdev.napi()) };
 
         netdev.poll(|_| Bulk::new().extend(buffers))?;
-        assert_eq!(pool.stats().recycle.cached, 20);
+        assert_eq!(pool.stats().recycle.cached, REFILL);
         assert_eq!(pool.stats().recycle.ring, 0);
         assert_eq!(pool.in_flight(), 0);
         netdev.while_disabled(|| drop(pool));
@@ -138,8 +138,9 @@ mod tests {
         const BUDGET: u64 = 64;
 
         let netdev = TestNetdev::new()?;
-        let mut pool = Params::new(RING_SIZE as u32).create::<Page>()?;
-        let mut ring = Posted::<Page, Unmapped>::new(RING_SIZE)?;
+        let dev = TestDevice::new()?;
+        let mut pool = dev.create::<Page, FromDevice>(Params::new(RING_SIZE as u32))?;
+        let mut ring = Posted::new(RING_SIZE)?;
         let mut cookies = KVec::with_capacity(RING_SIZE, GFP_KERNEL)?;
 
         for _ in 0..RING_SIZE {
@@ -157,7 +158,7 @@ mod tests {
 
                 for packet in 0..BUDGET as usize {
                     let fresh = consumer.alloc()?;
-                    let received = ring.complete(cookies[packet % RING_SIZE], 64)?;
+                    let received = ring.complete(&consumer, cookies[packet % RING_SIZE], 64)?;
 
                     cookies[packet % RING_SIZE] = ring.post(fresh).map_err(|_| ENOSPC)?;
                     drop(received);

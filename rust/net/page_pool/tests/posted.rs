@@ -26,7 +26,6 @@ mod tests {
         assert_eq!(ring.len(), 0);
 
         assert!(ring.take_back(cookie).is_none());
-        assert!(matches!(ring.complete(cookie, 64), Err(Refused::Cookie)));
         assert_eq!(ring.len(), 0);
 
         // Not even when the slot is in use again.
@@ -111,10 +110,10 @@ mod tests {
         // order, several times.
         for i in 0..10 * SIZE {
             let cookie = &mut cookies[i * 37 % SIZE];
-            let received = ring.complete(*cookie, 64)?;
+            let buffer = ring.take_back(*cookie).ok_or(ENOENT)?;
 
             *cookie = ring.post(pool.alloc()?).map_err(|_| ENOSPC)?;
-            drop(received);
+            drop(buffer);
         }
 
         assert_eq!(ring.len(), SIZE);
@@ -127,31 +126,65 @@ mod tests {
     }
 
     #[test]
-    fn an_impossible_length_is_refused() -> Result {
-        let mut pool = Params::new(64).create::<Page>()?;
-        let mut ring = Posted::<Page, Unmapped>::new(4)?;
+    fn an_impossible_completion_is_refused() -> Result {
+        let dev = TestDevice::new()?;
+        let mut pool = dev.create::<Page, FromDevice>(Params::new(64))?;
+        let other = dev.create::<Page, FromDevice>(Params::new(64))?;
+        let mut ring = Posted::new(4)?;
 
         let cookie = ring.post(pool.alloc()?).map_err(|_| ENOSPC)?;
-        let received = ring.complete(cookie, Page::LEN)?;
+        let received = ring.complete(&pool, cookie, Page::LEN)?;
         assert_eq!(received.len(), Page::LEN);
         assert_eq!(received.data().len(), Page::LEN);
         drop(received);
+
+        // It was turned back already.
+        assert!(matches!(
+            ring.complete(&pool, cookie, 64),
+            Err(Refused::Cookie)
+        ));
 
         for len in [Page::LEN + 1, 65535, usize::MAX] {
             let cookie = ring.post(pool.alloc()?).map_err(|_| ENOSPC)?;
 
             assert!(matches!(
-                ring.complete(cookie, len),
+                ring.complete(&pool, cookie, len),
                 Err(Refused::Length(_))
             ));
         }
+
+        // A pool that exists is no proof for the pages of another.
+        let cookie = ring.post(pool.alloc()?).map_err(|_| ENOSPC)?;
+        assert!(matches!(
+            ring.complete(&other, cookie, 64),
+            Err(Refused::Pool(_))
+        ));
 
         // Nothing is lost.
         assert_eq!(ring.len(), 0);
         assert_eq!(pool.in_flight(), 0);
 
         let cookie = ring.post(pool.alloc()?).map_err(|_| ENOSPC)?;
-        assert_eq!(ring.complete(cookie, 0)?.data(), &[]);
+        assert_eq!(ring.complete(&pool, cookie, 0)?.data(), &[]);
+
+        Ok(())
+    }
+
+    #[test]
+    fn software_writes_into_buffers() -> Result {
+        let mut pool = Params::new(64).create::<Page>()?;
+        let longest = KVec::from_elem(7, Page::LEN + 1, GFP_KERNEL)?;
+
+        let mut received = pool.alloc()?.write(b"packet").map_err(|_| EMSGSIZE)?;
+        assert_eq!(received.data(), b"packet");
+        received.data_mut()[0] = b'j';
+        assert_eq!(received.data(), b"jacket");
+
+        assert!(pool.alloc()?.write(&longest).is_err());
+        let received = pool.alloc()?.write(&longest[1..]).map_err(|_| EMSGSIZE)?;
+        assert_eq!(received.data(), &longest[1..]);
+        drop(received);
+        assert_eq!(pool.in_flight(), 1);
 
         Ok(())
     }

@@ -23,9 +23,11 @@ use net::page_pool::{
 type Rx = FullPage<64, 1600>;
 
 pub fn test(dev: &Device<Bound>) -> Result {
-    Params::new(64).create_mapped::<Rx, FromDevice>(dev)?;
+    // SAFETY: Not the matter here.
+    unsafe { Params::new(64).create_mapped::<Rx, FromDevice>(dev) }?;
     #[cfg(not(control))]
-    Params::new(64).create_mapped::<Rx, Unmapped>(dev)?;
+    // SAFETY: Not the matter here.
+    unsafe { Params::new(64).create_mapped::<Rx, Unmapped>(dev) }?;
 
     Ok(())
 }

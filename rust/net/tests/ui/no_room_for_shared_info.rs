@@ -13,9 +13,9 @@ use net::page_pool::{
 };
 
 #[cfg(not(control))]
-type TooLong = FullPage<64, 4000>;
+type TooLong = FullPage<64, { kernel::page::PAGE_SIZE - 64 }>;
 #[cfg(control)]
-type TooLong = FullPage<64, 3000>;
+type TooLong = FullPage<64, { kernel::page::PAGE_SIZE / 2 }>;
 
 pub fn test() -> Result {
     Params::new(64).create::<TooLong>()?;

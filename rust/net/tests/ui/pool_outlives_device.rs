@@ -24,10 +24,12 @@ type Rx = FullPage<64, 1600>;
 
 #[cfg(not(control))]
 pub fn test(dev: &Device<Bound>) -> Result<PagePool<'static, Rx, FromDevice>> {
-    Params::new(64).create_mapped(dev)
+    // SAFETY: Not the matter here.
+    unsafe { Params::new(64).create_mapped(dev) }
 }
 
 #[cfg(control)]
 pub fn test(dev: &Device<Bound>) -> Result<PagePool<'_, Rx, FromDevice>> {
-    Params::new(64).create_mapped(dev)
+    // SAFETY: Not the matter here.
+    unsafe { Params::new(64).create_mapped(dev) }
 }
