@@ -3,6 +3,8 @@
 //! Creation and allocation.
 
 use super::super::*;
+use crate::bh;
+use kernel::alloc::AllocError;
 
 #[kunit_tests(rust_net_page_pool_alloc)]
 mod tests {

@@ -7,6 +7,7 @@
 //! whether the right bytes are synchronised.
 
 use super::super::*;
+use crate::bh;
 
 #[kunit_tests(rust_net_page_pool_dma)]
 mod tests {

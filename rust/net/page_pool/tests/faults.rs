@@ -3,6 +3,7 @@
 //! Allocations that fail.
 
 use super::super::*;
+use crate::bh;
 
 #[kunit_tests(rust_net_page_pool_faults)]
 mod tests {

@@ -3,6 +3,7 @@
 //! Pools that are dropped before their buffers.
 
 use super::super::*;
+use crate::bh;
 
 #[kunit_tests(rust_net_page_pool_lifetime)]
 mod tests {

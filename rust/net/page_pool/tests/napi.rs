@@ -3,6 +3,7 @@
 //! Pools that are bound to a NAPI instance.
 
 use super::super::*;
+use crate::bh;
 
 #[kunit_tests(rust_net_page_pool_napi)]
 mod tests {

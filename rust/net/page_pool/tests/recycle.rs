@@ -3,6 +3,7 @@
 //! Where returned buffers go.
 
 use super::super::*;
+use crate::bh;
 
 #[kunit_tests(rust_net_page_pool_recycle)]
 mod tests {
