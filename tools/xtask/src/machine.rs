@@ -278,7 +278,12 @@ impl<'a> Machine<'a> {
             .arg(self.kernel.image())
             .arg("-initrd")
             .arg(self.initramfs())
-            .args(["-append", "console=ttyAMA0 panic=-1"]);
+            .arg("-append")
+            .arg(match self.kernel.config {
+                // All DMA bounces, so that a buffer which is not synchronised, or too little of it, shows.
+                Config::Debug => "console=ttyAMA0 panic=-1 swiotlb=force",
+                _ => "console=ttyAMA0 panic=-1",
+            });
         command
     }
 
