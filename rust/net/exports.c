@@ -6,8 +6,6 @@
 #include <linux/export.h>
 #include <linux/module.h>
 
-#define EXPORT_SYMBOL_RUST_GPL(sym) extern int sym; EXPORT_SYMBOL_GPL(sym)
-
 #include "exports_generated.h"
 
 MODULE_AUTHOR("The mvpp2-rs developers");

@@ -410,9 +410,10 @@ impl<G: Geometry, M: Mapping> PagePool<'_, G, M> {
         // SAFETY: By the type invariant the pool is valid, and nobody else
         // allocates.
         let hold = unsafe { (*pool).pages_state_hold_cnt };
-        // SAFETY: The pool is valid. Others change this number, a plain integer.
-        let released =
-            unsafe { (&raw const (*pool).pages_state_release_cnt.counter).read_volatile() };
+        // SAFETY: By the type invariant the pool is valid.
+        let released = unsafe { &raw const (*pool).pages_state_release_cnt.counter };
+        // SAFETY: As above. Others change this number meanwhile.
+        let released = unsafe { released.read_volatile() };
 
         hold.wrapping_sub(released as u32)
             .saturating_sub(self.cached() + self.in_ring())
@@ -420,25 +421,34 @@ impl<G: Geometry, M: Mapping> PagePool<'_, G, M> {
 
     /// Pages in the cache.
     fn cached(&mut self) -> u32 {
-        // SAFETY: By the type invariant the pool is valid. A poll that runs at
-        // the same time may change this number, a plain integer.
-        unsafe { (&raw const (*self.pool.as_ptr()).alloc.count).read_volatile() }
+        // SAFETY: By the type invariant the pool is valid.
+        let count = unsafe { &raw const (*self.pool.as_ptr()).alloc.count };
+
+        // SAFETY: As above. A softirq may change this number meanwhile.
+        unsafe { count.read_volatile() }
     }
 
     /// Pages in the ring.
     fn in_ring(&mut self) -> u32 {
         // SAFETY: By the type invariant the pool is valid.
         let ring = unsafe { &raw const (*self.pool.as_ptr()).ring };
-        // SAFETY: As above; only the consumer changes this, and nobody else is.
-        let (tail, head) = unsafe { ((*ring).consumer_tail, (*ring).consumer_head) };
-        // SAFETY: As above; these are constant.
-        let (queue, size) = unsafe { ((*ring).queue, (*ring).size) };
+        // SAFETY: As above. This never changes.
+        let size = unsafe { (*ring).size };
+        // SAFETY: As above. This never changes.
+        let queue = unsafe { (*ring).queue };
+        // SAFETY: As above. Only the consumer changes this.
+        let tail = unsafe { (*ring).consumer_tail };
+        // SAFETY: As above. Only the consumer changes this.
+        let head = unsafe { (*ring).consumer_head };
 
         // What has been taken out is cleared later, many entries at a time.
+        let stale = tail..head;
+
         (0..size)
-            .filter(|i| !(tail..head).contains(i))
+            .filter(|i| !stale.contains(i))
+            .map(|i| queue.wrapping_add(i as usize))
             // SAFETY: The ring has this many entries. Others fill them meanwhile.
-            .filter(|&i| unsafe { !queue.add(i as usize).read_volatile().is_null() })
+            .filter(|&entry| unsafe { !entry.read_volatile().is_null() })
             .count() as u32
     }
 

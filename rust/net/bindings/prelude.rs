@@ -8,6 +8,7 @@
     clippy::all,
     clippy::as_underscore,
     clippy::cast_lossless,
+    clippy::multiple_unsafe_ops_per_block,
     clippy::ptr_as_ptr,
     clippy::ref_as_ptr,
     clippy::undocumented_unsafe_blocks,
@@ -20,8 +21,8 @@
     unreachable_pub,
     unsafe_op_in_unsafe_fn,
     unknown_lints,
+    unnecessary_transmutes,
     unused_imports
 )]
 
 use kernel::bindings::*;
-

@@ -108,10 +108,12 @@ impl<G: Geometry, M: Mapping> RawBuffer<G, M> {
     pub(super) fn data(&self) -> NonNull<u8> {
         // SAFETY: By the type invariant the page is valid.
         let base = unsafe { net_bindings::page_address(self.page.as_ptr()) };
+        // SAFETY: Pools allocate no high memory, so every page has an address.
+        let base = unsafe { NonNull::new_unchecked(base.cast::<u8>()) };
 
-        // SAFETY: Pools allocate no high memory, so every page has an address;
-        // the frame, of which the head room is a part, lies within the page.
-        unsafe { NonNull::new_unchecked(base.cast::<u8>()).add(self.offset.bytes() + G::HEADROOM) }
+        // SAFETY: By the type invariant the frame, of which the head room is a
+        // part, lies within the page.
+        unsafe { base.add(self.offset.bytes() + G::HEADROOM) }
     }
 
     /// Gives the page back to its pool, to wherever it is best kept.

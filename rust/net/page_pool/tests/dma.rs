@@ -33,9 +33,11 @@ mod tests {
         let to: *mut u8 = unsafe { net_bindings::bus_to_virt(dev, addr) }.cast();
 
         for i in 0..len {
+            let to = to.wrapping_add(i);
+
             // SAFETY: The buffer at this bus address is mapped for a device,
             // which we play.
-            unsafe { to.add(i).write_volatile(pattern(i)) };
+            unsafe { to.write_volatile(pattern(i)) };
         }
     }
 
@@ -43,11 +45,12 @@ mod tests {
     fn device_reads(dev: &TestDevice, addr: bindings::dma_addr_t, i: usize) -> u8 {
         let dev = ptr::from_ref(dev.device()).cast_mut().cast();
         // SAFETY: This only computes an address.
-        let from: *const u8 = unsafe { net_bindings::bus_to_virt(dev, addr) }.cast();
+        let from = unsafe { net_bindings::bus_to_virt(dev, addr) }.cast::<u8>();
+        let from = from.wrapping_add(i);
 
         // SAFETY: The buffer at this bus address is mapped for a device, which
         // we play.
-        unsafe { from.add(i).read_volatile() }
+        unsafe { from.read_volatile() }
     }
 
     #[test]

@@ -71,10 +71,13 @@ impl TestDevice {
         let this = Self(faux::Registration::new(&name, None)?);
         let dev: *mut bindings::device = ptr::from_ref(this.device()).cast_mut().cast();
 
-        // SAFETY: The device is registered, and nobody uses it for DMA yet.
-        unsafe { (*dev).coherent_dma_mask = u64::MAX };
+        // SAFETY: The device is registered.
+        let mask = unsafe { &raw mut (*dev).coherent_dma_mask };
+
+        // SAFETY: As above, and nobody uses it for DMA yet.
+        unsafe { *mask = u64::MAX };
         // SAFETY: As above; the mask is part of the device and lives as long.
-        unsafe { (*dev).dma_mask = &raw mut (*dev).coherent_dma_mask };
+        unsafe { (*dev).dma_mask = mask };
 
         Ok(this)
     }
