@@ -32,7 +32,15 @@ const BASE: Packages = Packages {
 /// For people and for scripts that ask for it.
 const TOOLS: Packages = Packages {
     name: "tools",
-    packages: &["ethtool", "iproute2", "bpftool", "linux-perf"],
+    // The shells, since busybox's own prefers what is built into it, `ip` among others, to any program.
+    packages: &[
+        "bash",
+        "bpftool",
+        "dash",
+        "ethtool",
+        "iproute2",
+        "linux-perf",
+    ],
     with_dependencies: true,
 };
 

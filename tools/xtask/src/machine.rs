@@ -28,6 +28,8 @@ const POLL: Duration = Duration::from_millis(15);
 /// More than any run should write; what exceeds it goes round in circles.
 const MAX_WRITTEN: u64 = 256 << 20;
 const CPUS: u32 = 2;
+/// What the names of machines' directories begin with; the number of the process that made it follows.
+const DIR_PREFIX: &str = "mvpp2-lab-";
 
 /// A machine that has not been started.
 pub struct Machine<'a> {
@@ -69,8 +71,9 @@ impl<'a> Machine<'a> {
                 kernel.arch
             );
         }
+        remove_leftovers();
         let dir = tempfile::Builder::new()
-            .prefix("mvpp2-lab-")
+            .prefix(&format!("{DIR_PREFIX}{}-", std::process::id()))
             .tempdir()
             .context("cannot create a temporary directory")?;
         // The checkers of a debug kernel keep a shadow of everything.
@@ -315,6 +318,27 @@ impl std::fmt::Display for End {
     }
 }
 
+/// Removes the directories of runs that were killed and so could not do it.
+fn remove_leftovers() {
+    let Ok(entries) = fs::read_dir(std::env::temp_dir()) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let pid = name.to_str().and_then(|name| {
+            name.strip_prefix(DIR_PREFIX)?
+                .split('-')
+                .next()?
+                .parse()
+                .ok()
+        });
+        if pid.is_some_and(|pid: u32| !Path::new(&format!("/proc/{pid}")).exists()) {
+            // Another user's is theirs to remove.
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
 /// A random word.
 pub fn random_token() -> Result<String> {
     use std::io::Read;
@@ -364,6 +388,19 @@ mod tests {
         let token = random_token().unwrap();
         assert_eq!(token.len(), 32);
         assert_ne!(token, random_token().unwrap());
+    }
+
+    #[test]
+    fn what_a_killed_run_left_is_removed() {
+        let name = |pid: u32| std::env::temp_dir().join(format!("{DIR_PREFIX}{pid}-test"));
+        // Above any kernel's limit.
+        let (dead, alive) = (name(u32::MAX), name(std::process::id()));
+        fs::create_dir_all(&dead).unwrap();
+        fs::create_dir_all(&alive).unwrap();
+        remove_leftovers();
+        assert!(!dead.exists());
+        assert!(alive.exists());
+        fs::remove_dir(&alive).unwrap();
     }
 
     #[test]

@@ -56,10 +56,24 @@ pub fn build(ctx: &Ctx, kernel: &Kernel) -> Result<PathBuf> {
     fs::create_dir_all(&build).with_context(|| format!("cannot create {}", build.display()))?;
     // Two runs of make in one directory would spoil each other's work.
     let _lock = cache::lock(&build)?;
+    start_over_for_another(kernel, &build)?;
     let mut step = start(ctx, kernel, "modules")?;
     step.run(make(ctx, kernel, &build).arg("modules"))?;
     step.done();
     Ok(build)
+}
+
+/// Removes what was built against another kernel: make compares dates, and those of a kernel tell nothing.
+fn start_over_for_another(kernel: &Kernel, build: &Path) -> Result<()> {
+    let mark = build.join(".kernel");
+    let dir = kernel.dir.to_string_lossy();
+    if fs::read_to_string(&mark).is_ok_and(|marked| marked == dir) {
+        return Ok(());
+    }
+    fs::remove_dir_all(build)
+        .and_then(|()| fs::create_dir(build))
+        .with_context(|| format!("cannot empty {}", build.display()))?;
+    cache::write_atomic(&mark, dir.as_bytes())
 }
 
 /// Builds what has changed, and lays it out anew for a guest if anything has.
