@@ -16,6 +16,7 @@ use serde::Serialize;
 
 use crate::arch::{Arch, Config};
 use crate::ctx::Ctx;
+use crate::hostload::Watch;
 use crate::kernel;
 use crate::lab::{self, Script};
 use crate::modules;
@@ -28,6 +29,8 @@ const IMPLEMENTATIONS: [&str; 2] = ["c", "rust"];
 /// Fewer do not make a median worth having.
 pub const MIN_ROUNDS: u32 = 11;
 pub const DEFAULT_ROUNDS: u32 = 15;
+/// Of the host's processors, what other work may take before it spoils a measurement.
+const QUIET: f64 = 0.1;
 
 /// Arguments of `bench`.
 #[derive(clap::Args)]
@@ -130,6 +133,8 @@ pub struct Measured {
     pub clock: String,
     pub rounds: u32,
     pub dropped_rounds: u32,
+    /// The share of the host's processors that other work took meanwhile.
+    pub others: Option<f64>,
     pub cases: Vec<Case>,
 }
 
@@ -154,11 +159,13 @@ pub fn page_pool(ctx: &Ctx, arch: Arch, rounds: u32, source: &kernel::Source) ->
         format!("page pools on {arch}: {rounds} rounds"),
         "bench-page-pool",
     )?;
+    let watch = Watch::start();
     let mut done = 0;
     let run = lab::run_script(ctx, &kernel, &job, &mut |data| {
         done += data.iter().filter(|byte| **byte == b'\n').count() as u64;
         step.at(done.min(u64::from(rounds)), u64::from(rounds) + 1);
     })?;
+    let others = watch.others();
     if !run.end.is_success() {
         lab::show_end(&run);
         bail!("{}; the kernel's console is {}", run.end, run.log.display());
@@ -183,6 +190,7 @@ pub fn page_pool(ctx: &Ctx, arch: Arch, rounds: u32, source: &kernel::Source) ->
         clock: clock.to_owned(),
         rounds,
         dropped_rounds: 1,
+        others,
         cases: evaluate(&parse(&run.console, rounds)?)?,
     })
 }
@@ -322,6 +330,12 @@ impl Measured {
                 case.ratio.median,
                 case.ratio.min,
                 case.ratio.max
+            );
+        }
+        if let Some(others) = self.others.filter(|others| *others > QUIET) {
+            text += &format!(
+                "\nOther work took {:.0} % of the host's processors meanwhile: measure again on a quiet machine.\n",
+                others * 100.0
             );
         }
         text

@@ -114,10 +114,19 @@ fn the_table_has_a_row_for_each_case() {
         clock: "timer".to_owned(),
         rounds: 11,
         dropped_rounds: 1,
+        others: Some(0.5),
         cases: evaluate(&parse(&console(11, 1.0), 11).unwrap()).unwrap(),
     };
     let table = measured.table();
-    for text in ["fast", "ptr_ring", "slow", "a CPU", "11 rounds", "1.000"] {
+    for text in [
+        "fast",
+        "ptr_ring",
+        "slow",
+        "a CPU",
+        "11 rounds",
+        "1.000",
+        "50 %",
+    ] {
         assert!(table.contains(text), "{table}");
     }
     assert!(serde_json::to_string(&measured)

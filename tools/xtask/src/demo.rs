@@ -71,6 +71,7 @@ mod tests {
             clock: String::new(),
             rounds: 11,
             dropped_rounds: 1,
+            others: None,
             cases: vec![
                 case("fast", 5.0),
                 case("ptr_ring", 20.0),

@@ -15,6 +15,7 @@ mod demo;
 mod doctor;
 mod guest;
 mod host;
+mod hostload;
 mod kconfig;
 mod kernel;
 mod ktap;
