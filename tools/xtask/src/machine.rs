@@ -157,7 +157,10 @@ impl<'a> Machine<'a> {
                 break exit;
             }
             let written: u64 = tails.iter().map(Tail::total).sum();
-            if stopped.is_none() && written > MAX_WRITTEN {
+            if step::interrupted() {
+                // The interrupt may have come before there was a group to signal.
+                group.kill();
+            } else if stopped.is_none() && written > MAX_WRITTEN {
                 stopped = Some(End::Died(format!("wrote more than {MAX_WRITTEN} bytes")));
                 group.kill();
             } else if stopped.is_none() && started.elapsed() > timeout {
