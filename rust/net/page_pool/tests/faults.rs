@@ -116,6 +116,17 @@ mod tests {
 
         Ok(())
     }
+}
+
+// The kernel's DMA debugging does not survive a failed allocation: it turns
+// itself off, with a message.
+#[cfg(not(CONFIG_DMA_API_DEBUG))]
+#[kunit_tests(rust_net_page_pool_mapping_faults)]
+mod mapping_tests {
+    use super::{
+        super::harness::*,
+        *, //
+    };
 
     #[test]
     fn a_mapped_page_survives_each_failure() -> Result {
