@@ -33,7 +33,7 @@ const RULES: &[(&str, At, &str)] = &[
     ("oops", Anywhere, "NULL pointer dereference"),
     ("oops", Start, "general protection fault"),
     ("oops", Anywhere, "Kernel mode fault at addr"),
-    ("oops", Anywhere, "Modules linked in:"),
+    ("backtrace", Start, "Modules linked in:"),
     ("BUG", Start, "kernel BUG at "),
     ("init died", Anywhere, "Attempted to kill init"),
     // The checkers of a debug kernel.
