@@ -110,6 +110,17 @@ pub(crate) struct Latches {
 }
 
 impl Latches {
+    pub(crate) fn reset(&self) {
+        for latch in [
+            &self.virt_alloc,
+            &self.high_alloc,
+            &self.virt_release,
+            &self.high_release,
+        ] {
+            latch.store(0, Relaxed);
+        }
+    }
+
     /// `PHY_ALLOC` returned this buffer; the rest of it is read afterwards.
     fn popped(&self, buffer: Buffer) {
         self.virt_alloc.store(buffer.cookie as u32, Relaxed);

@@ -80,10 +80,12 @@ impl PortIrq {
     }
 }
 
-/// The level of a line as the host was told.
+/// The level of a line.
 #[derive(Default)]
 pub(crate) struct LineState {
     high: bool,
+    /// What the host was told; another level only if a rising edge was lost on purpose.
+    told: bool,
 }
 
 impl<H: Host> Device<H> {
@@ -95,9 +97,10 @@ impl<H: Host> Device<H> {
                 return;
             }
             state.high = high;
-            if high && self.hostile.take(Fault::LostInterrupt) {
+            if state.told == high || high && self.hostile.take(Fault::LostInterrupt) {
                 return;
             }
+            state.told = high;
             if H::TRACE {
                 self.host.trace(&Event::Line(line, high));
             }

@@ -228,11 +228,12 @@ impl<H: Host> Device<H> {
     /// Puts everything into the state after power-on, except the cables. Must not run while
     /// another call does.
     pub fn reset(&self) {
-        for port in 0..PORTS {
-            self.sched.reset();
-            self.irqs[port].reset();
+        self.sched.reset();
+        for irq in self.irqs.iter() {
+            irq.reset();
         }
         for (thread, window) in self.threads.iter().enumerate() {
+            window.latches.reset();
             for word in [&window.rxq, &window.txq, &window.reserved] {
                 word.store(0, Relaxed);
             }
