@@ -9,8 +9,8 @@ use std::{
     collections::BTreeMap,
     convert::Infallible,
     sync::{
-        atomic::{AtomicU64, Ordering::SeqCst},
-        Arc, Mutex,
+        atomic::{AtomicBool, AtomicU64, Ordering::SeqCst},
+        Arc, Mutex, OnceLock,
     },
 };
 
@@ -47,6 +47,8 @@ pub struct World {
     pub sent: Mutex<Vec<(usize, Vec<u8>)>>,
     /// DMA writes: address and length.
     pub writes: Mutex<Vec<(u64, usize)>>,
+    /// Whether to trace; it takes time.
+    pub tracing: AtomicBool,
     pub trace: Mutex<Vec<String>>,
 }
 
@@ -63,6 +65,7 @@ impl TestHost {
             edges: Mutex::new([0; Line::COUNT]),
             sent: Mutex::new(Vec::new()),
             writes: Mutex::new(Vec::new()),
+            tracing: AtomicBool::new(false),
             trace: Mutex::new(Vec::new()),
         }))
     }
@@ -132,9 +135,8 @@ impl Trace for TestHost {
     const TRACE: bool = true;
 
     fn trace(&self, event: &Event) {
-        let mut trace = self.0.trace.lock().unwrap();
-        if trace.len() < 100_000 && !cfg!(fuzzing) {
-            trace.push(event.to_string());
+        if self.0.tracing.load(SeqCst) {
+            self.0.trace.lock().unwrap().push(event.to_string());
         }
     }
 }
@@ -162,6 +164,53 @@ impl Storage for TestHost {
     fn table<T: Copy + Send + Sync>(&self, len: usize, value: T) -> Result<Box<[T]>, Infallible> {
         Ok(vec![value; len].into())
     }
+}
+
+/// The register writes that fill the tables, stage by stage.
+fn parse_tables() -> Vec<(String, Vec<(u32, u32)>)> {
+    let hex = |s: &str| u32::from_str_radix(s, 16).unwrap();
+    let mut stages = Vec::new();
+    let mut writes = Vec::new();
+    for line in include_str!("../data/mvpp2-tables.txt").lines().rev() {
+        // Backwards, a stage's name comes after its lines.
+        let mut fields = line.split(' ');
+        let (kind, index) = (fields.next().unwrap(), fields.next().unwrap());
+        let (select, base, shift) = match kind {
+            "=" => {
+                writes.reverse();
+                stages.push((index.to_string(), std::mem::take(&mut writes).concat()));
+                continue;
+            }
+            "reg" => {
+                writes.push(vec![(hex(index), hex(fields.next().unwrap()))]);
+                continue;
+            }
+            "tcam" => (regs::PRS_TCAM_IDX, regs::PRS_TCAM_DATA, 0),
+            "sram" => (regs::PRS_SRAM_IDX, regs::PRS_SRAM_DATA, 0),
+            "lkp" => (regs::CLS_LKP_INDEX, regs::CLS_LKP_TBL, 0),
+            "flow" => (regs::CLS_FLOW_INDEX, regs::CLS_FLOW_TBL, 0),
+            "c2" => (regs::C2_TCAM_IDX, regs::C2_TCAM_DATA, 0),
+            "rxq2rss" => (regs::RSS_INDEX, regs::RXQ2RSS_TABLE, 16),
+            "rss" => (regs::RSS_INDEX, regs::RSS_TABLE_ENTRY, 0),
+            "rsswidth" => (regs::RSS_INDEX, regs::RSS_WIDTH, 8),
+            _ => panic!("{line}"),
+        };
+        let index: u32 = match kind {
+            "rss" => hex(index),
+            _ => index.parse().unwrap(),
+        };
+        let mut group = vec![(select, index << shift)];
+        for (n, field) in fields.enumerate() {
+            match field {
+                "-" => (),
+                "invalid" => group.push((regs::PRS_TCAM_DATA + 20, 1 << 31)),
+                _ => group.push((base + 4 * n as u32, hex(field))),
+            }
+        }
+        writes.push(group);
+    }
+    stages.reverse();
+    stages
 }
 
 /// A received packet as the driver finds it.
@@ -300,62 +349,14 @@ impl Lab {
 
     /// Writes what the Linux driver had written to the tables when it reached `stage`.
     pub fn load_tables(&self, stage: &str) {
-        let mut seen = false;
-        for line in include_str!("../data/mvpp2-tables.txt").lines() {
-            let mut fields = line.split(' ');
-            let kind = fields.next().unwrap();
-            if kind == "=" {
-                if seen {
-                    return;
-                }
-                seen = fields.next() == Some(stage);
-                continue;
-            }
-            let index = fields.next().unwrap();
-            let radix = if matches!(kind, "reg" | "rss") {
-                16
-            } else {
-                10
-            };
-            let index = u32::from_str_radix(index, radix).unwrap();
-            let (select, base) = match kind {
-                "reg" => {
-                    self.w(
-                        0,
-                        index,
-                        u32::from_str_radix(fields.next().unwrap(), 16).unwrap(),
-                    );
-                    continue;
-                }
-                "tcam" => (regs::PRS_TCAM_IDX, regs::PRS_TCAM_DATA),
-                "sram" => (regs::PRS_SRAM_IDX, regs::PRS_SRAM_DATA),
-                "lkp" => (regs::CLS_LKP_INDEX, regs::CLS_LKP_TBL),
-                "flow" => (regs::CLS_FLOW_INDEX, regs::CLS_FLOW_TBL),
-                "c2" => (regs::C2_TCAM_IDX, regs::C2_TCAM_DATA),
-                "rxq2rss" => (regs::RSS_INDEX, regs::RXQ2RSS_TABLE),
-                "rss" => (regs::RSS_INDEX, regs::RSS_TABLE_ENTRY),
-                "rsswidth" => (regs::RSS_INDEX, regs::RSS_WIDTH),
-                _ => panic!("{line}"),
-            };
-            let index = match kind {
-                "rxq2rss" => index << 16,
-                "rsswidth" => index << 8,
-                _ => index,
-            };
-            self.w(0, select, index);
-            for (n, field) in fields.enumerate() {
-                match field {
-                    "-" => (),
-                    "invalid" => self.w(0, regs::PRS_TCAM_DATA + 20, 1 << 31),
-                    _ => self.w(
-                        0,
-                        base + 4 * n as u32,
-                        u32::from_str_radix(field, 16).unwrap(),
-                    ),
-                }
+        static TABLES: OnceLock<Vec<(String, Vec<(u32, u32)>)>> = OnceLock::new();
+        let tables = TABLES.get_or_init(parse_tables);
+        let last = tables.iter().position(|(name, _)| name == stage).unwrap();
+        for (_, writes) in &tables[..=last] {
+            for (offset, value) in writes {
+                self.w(0, *offset, *value);
             }
         }
-        assert!(seen, "no stage {stage}");
     }
 
     pub fn pool_start(&mut self, pool: usize, size: u32) {
@@ -614,7 +615,9 @@ impl Lab {
         self.r(2, regs::TXQ_PENDING)
     }
 
+    /// What was traced since last asked; the first call starts tracing.
     pub fn trace(&self) -> Vec<String> {
+        self.host.0.tracing.store(true, SeqCst);
         std::mem::take(&mut *self.host.0.trace.lock().unwrap())
     }
 
