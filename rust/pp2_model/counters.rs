@@ -63,6 +63,32 @@ impl<S: Storage> Counters<S> {
         })
     }
 
+    pub(crate) fn reset(&self) {
+        for counter in self.overrun_drop.iter().chain(&self.cls_drop) {
+            counter.store(0, Relaxed);
+        }
+        for rx in self.rx.iter() {
+            for counter in [&rx.enqueued, &rx.full_drop, &rx.early_drop, &rx.bm_drop] {
+                counter.store(0, Relaxed);
+            }
+        }
+        for tx in self.tx.iter() {
+            for counter in [
+                &tx.enqueued,
+                &tx.to_ddr,
+                &tx.buffers_to_ddr,
+                &tx.hw_forward,
+                &tx.dequeued,
+                &tx.full_drop,
+                &tx.early_drop,
+                &tx.bm_drop,
+                &tx.bm_mc_drop,
+            ] {
+                counter.store(0, Relaxed);
+            }
+        }
+    }
+
     pub(crate) fn rx(&self, queue: usize) -> &RxCounters {
         &self.rx[queue % RXQS]
     }
@@ -104,17 +130,5 @@ impl<H: Host> Device<H> {
             regs::TX_PKTS_BM_MC_DROP => &tx.bm_mc_drop,
             _ => return None,
         })
-    }
-
-    pub(crate) fn counters_reset(&self) {
-        for index in 0..256 {
-            self.set_reg(regs::CTRS_IDX, index);
-            for offset in (regs::OVERRUN_ETH_DROP..regs::CLS_DEC_TBL_HIT).step_by(4) {
-                if let Some(counter) = self.counter(offset) {
-                    counter.store(0, Relaxed);
-                }
-            }
-        }
-        self.set_reg(regs::CTRS_IDX, 0);
     }
 }

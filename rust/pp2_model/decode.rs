@@ -32,7 +32,7 @@ use crate::{
     TXQS, //
 };
 
-/// Slots for ports in the register map; more than there are ports.
+/// Ports that have registers for queues and interrupts.
 const P: u32 = PORTS as u32;
 /// Slots for pools in the register map.
 const POOLS: u32 = 16;
@@ -287,6 +287,13 @@ impl<H: Host> Device<H> {
                 }
             }
             0x3c..=0x3f => return,
+            0x51 => {
+                self.set_reg(offset, value);
+                if let Some(port) = nth(offset, regs::ISR_TX_THRESHOLD, P) {
+                    self.txq_time_changed(port);
+                }
+                return;
+            }
             0x54 => return self.irq_write(thread, offset, value),
             0x55 if offset == regs::ISR_MISC_CAUSE => {
                 if value == 0 {

@@ -147,26 +147,28 @@ impl<S: Storage> Parser<S> {
     }
 
     fn action(&self, line: usize) -> Action {
-        let mut bits = 0;
-        for word in (0..SRAM_WORDS).rev() {
-            let value = self.sram[line * SRAM_WORDS + word].load(Relaxed);
-            bits = bits << 32 | u128::from(value);
+        let mut words = [0; SRAM_WORDS];
+        for (n, word) in words.iter_mut().enumerate() {
+            *word = self.sram[line * SRAM_WORDS + n].load(Relaxed);
         }
-        Action(bits)
+        Action(words)
     }
 }
 
 /// An SRAM line.
 #[derive(Clone, Copy)]
-struct Action(u128);
+struct Action([u32; SRAM_WORDS]);
 
 impl Action {
-    fn field(self, low: u32, bits: u32) -> u32 {
-        (self.0 >> low) as u32 & ((1u64 << bits) - 1) as u32
+    /// The field of `bits` bits from bit `low` on.
+    fn field(self, low: usize, bits: u32) -> u32 {
+        let word = |n: usize| u64::from(self.0.get(n).copied().unwrap_or(0));
+        let pair = word(low / 32) | (word(low / 32 + 1) << 32);
+        (pair >> (low % 32)) as u32 & ((1u64 << bits) - 1) as u32
     }
 
     /// A magnitude of eight bits with its sign above it.
-    fn signed(self, low: u32) -> i32 {
+    fn signed(self, low: usize) -> i32 {
         let magnitude = self.field(low, 8) as i32;
         if self.field(low + 8, 1) != 0 {
             -magnitude

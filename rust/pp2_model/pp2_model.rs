@@ -251,7 +251,7 @@ impl<H: Host> Device<H> {
         }
         self.parser.reset();
         self.classifier.reset();
-        self.counters_reset();
+        self.counters.reset();
         self.mib.reset();
         for table in [&self.pp, &self.iface, &self.cm3, &self.syscon] {
             for word in table.iter() {

@@ -116,24 +116,24 @@ impl<H: Host> Device<H> {
         data: &[u8],
         error: Option<WireError>,
     ) -> Result<usize, Drop> {
-        let gate = match self.mac_gate(port) {
+        match self.mac_gate(port) {
             Gate::NoPort => return Err(Drop::NoPort),
             Gate::Closed => return Err(Drop::PortDown),
-            Gate::Open => port,
-        };
+            Gate::Open => (),
+        }
         let len = if self.config.pad_received {
             data.len().max(MIN_FRAME)
         } else {
             data.len()
         };
-        if !self.mac_fits(gate, len) {
-            self.mib_count(gate, mib::OVERSIZE_RCVD);
+        if !self.mac_fits(port, len) {
+            self.mib_count(port, mib::OVERSIZE_RCVD);
             return Err(Drop::Oversize);
         }
         match error {
-            None => self.mib_received(gate, data, len),
-            Some(WireError::Crc) => self.mib_bad_crc(gate, len),
-            Some(WireError::Overrun) => self.mib_count(gate, mib::RX_FIFO_OVERRUN),
+            None => self.mib_received(port, data, len),
+            Some(WireError::Crc) => self.mib_bad_crc(port, len),
+            Some(WireError::Overrun) => self.mib_count(port, mib::RX_FIFO_OVERRUN),
         }
         if error == Some(WireError::Crc) && !self.config.deliver_bad_crc {
             return Err(Drop::BadCrc);

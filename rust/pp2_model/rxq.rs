@@ -212,7 +212,11 @@ impl<H: Host> Device<H> {
             RxReg::Size => q.size = value & 0x3ff0,
             RxReg::Index => q.index = value & COUNT_MAX,
             RxReg::Thresh => q.thresh = value & 0x3fff_3fff,
-            RxReg::Time => q.time = value & 0xff_ffff,
+            RxReg::Time => {
+                q.time = value & 0xff_ffff;
+                // What waits now waits by the new time.
+                q.armed = false;
+            }
         });
     }
 

@@ -326,6 +326,16 @@ impl<H: Host> Device<H> {
         }
     }
 
+    /// The time threshold of a port was written: what waits now waits by the new time.
+    pub(crate) fn txq_time_changed(&self, port: usize) {
+        for thread in 0..THREADS {
+            self.tx_timers[port][thread].store(false, SeqCst);
+            for queue in port * TXQS_PER_PORT..(port + 1) * TXQS_PER_PORT {
+                self.txq_change(queue, thread, |_| ());
+            }
+        }
+    }
+
     /// `TXQ_SENT`: how many descriptors of this thread have gone since it last asked.
     pub(crate) fn txq_sent(&self, queue: usize, thread: usize) -> u32 {
         let sent = self.txq_change(queue, thread, |q| {

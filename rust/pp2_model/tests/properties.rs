@@ -7,7 +7,7 @@ mod common;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use common::{frames, Lab, AGGR, LONG, LONG_SIZE, RING, SHORT, SHORT_SIZE};
+use common::{frames, Lab, LONG, RING, SHORT};
 use pp2_model::{
     hostile::Fault, mac::Link, regs, Config, Verdict, PORTS, THREADS, TXQS_PER_PORT, TXQ_FIRST,
 };
@@ -416,9 +416,4 @@ proptest! {
             prop_assert_eq!(lab.line(0, 0), waiting && (late || many));
         }
     }
-}
-
-#[test]
-fn constants_of_the_harness() {
-    assert!(SHORT_SIZE < LONG_SIZE && AGGR == RING);
 }

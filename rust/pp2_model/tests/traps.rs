@@ -242,6 +242,23 @@ fn t09_remaining_packets_restart_the_timer() {
 }
 
 #[test]
+fn t09_a_new_time_holds_at_once() {
+    let mut lab = Lab::open();
+    lab.w(0, regs::ISR_RX_THRESHOLD, 0xff_fff0);
+    lab.w(0, regs::ISR_TX_THRESHOLD, 0xff_fff0);
+    lab.deliver(0, &frames::arp());
+    lab.send(0, 0, CSUM_NONE, &[&frames::arp()]);
+    lab.advance(10_000_000);
+    assert!(!lab.line(0, 0));
+    lab.w(0, regs::ISR_RX_THRESHOLD, 21_333);
+    lab.advance(1);
+    assert_eq!(lab.r(0, regs::ISR_RX_TX_CAUSE), 1);
+    lab.w(0, regs::ISR_TX_THRESHOLD, 333_333);
+    lab.advance(1_000_001);
+    assert_eq!(lab.r(0, regs::ISR_RX_TX_CAUSE), 1 | 1 << 16);
+}
+
+#[test]
 fn t10_cause_is_a_level() {
     let mut lab = Lab::open();
     for _ in 0..4 {

@@ -166,8 +166,11 @@ impl Storage for TestHost {
     }
 }
 
+/// A stage's name and its register writes.
+type Stage = (String, Vec<(u32, u32)>);
+
 /// The register writes that fill the tables, stage by stage.
-fn parse_tables() -> Vec<(String, Vec<(u32, u32)>)> {
+fn parse_tables() -> Vec<Stage> {
     let hex = |s: &str| u32::from_str_radix(s, 16).unwrap();
     let mut stages = Vec::new();
     let mut writes = Vec::new();
@@ -349,7 +352,7 @@ impl Lab {
 
     /// Writes what the Linux driver had written to the tables when it reached `stage`.
     pub fn load_tables(&self, stage: &str) {
-        static TABLES: OnceLock<Vec<(String, Vec<(u32, u32)>)>> = OnceLock::new();
+        static TABLES: OnceLock<Vec<Stage>> = OnceLock::new();
         let tables = TABLES.get_or_init(parse_tables);
         let last = tables.iter().position(|(name, _)| name == stage).unwrap();
         for (_, writes) in &tables[..=last] {
