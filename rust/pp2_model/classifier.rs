@@ -211,6 +211,8 @@ pub(crate) struct Classifier<S: Storage> {
     lookup: S::List<AtomicU32>,
     flow: S::List<AtomicU32>,
     c2: S::List<AtomicU32>,
+    /// The valid lines of C2, one bit each.
+    c2_valid: S::List<AtomicU32>,
     rxq2rss: S::List<AtomicU32>,
     rss: S::List<AtomicU32>,
     rss_width: S::List<AtomicU32>,
@@ -226,6 +228,7 @@ impl<S: Storage> Classifier<S> {
             lookup: words(LOOKUPS)?,
             flow: words(FLOWS * 3)?,
             c2: words(C2_LINES * C2_WORDS)?,
+            c2_valid: words(C2_LINES / 32)?,
             rxq2rss: words(256)?,
             rss: words(RSS_TABLES * RSS_LINES)?,
             rss_width: words(RSS_TABLES)?,
@@ -242,6 +245,7 @@ impl<S: Storage> Classifier<S> {
             &self.lookup,
             &self.flow,
             &self.c2,
+            &self.c2_valid,
             &self.rxq2rss,
             &self.rss,
             &self.rss_width,
@@ -272,13 +276,32 @@ impl<S: Storage> Classifier<S> {
             key as u16,
             lookup_type as u16 & 0x3f | 1 << (8 + port % 8),
         ];
-        (0..C2_LINES).find(|&line| {
-            self.c2_word(line, 5) & C2_INVALID == 0
-                && words.iter().enumerate().all(|(w, key)| {
+        for (n, valid) in self.c2_valid.iter().enumerate() {
+            let mut candidates = valid.load(Relaxed);
+            while candidates != 0 {
+                let line = 32 * n + candidates.trailing_zeros() as usize;
+                candidates &= candidates - 1;
+                let matches = words.iter().enumerate().all(|(w, key)| {
                     let word = self.c2_word(line, w);
                     (word ^ u32::from(*key)) & word >> 16 & 0xffff == 0
-                })
-        })
+                });
+                if matches {
+                    return Some(line);
+                }
+            }
+        }
+        None
+    }
+
+    /// Notes that the selected line has become valid or invalid.
+    pub(crate) fn c2_invalid(&self, line: u32, value: u32) {
+        let line = line as usize % C2_LINES;
+        let (valid, bit) = (&self.c2_valid[line / 32], 1 << (line % 32));
+        if value & C2_INVALID == 0 {
+            valid.fetch_or(bit, Relaxed);
+        } else {
+            valid.fetch_and(!bit, Relaxed);
+        }
     }
 
     fn c2_apply(&self, line: usize, to: &mut Attributes) {

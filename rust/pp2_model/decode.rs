@@ -272,7 +272,12 @@ impl<H: Host> Device<H> {
             }
             0x15 | 0x18 | 0x1b => {
                 if let Some(word) = self.classifier_word(offset) {
-                    return word.store(value, Relaxed);
+                    word.store(value, Relaxed);
+                    if offset == regs::C2_TCAM_INV {
+                        let line = self.reg(regs::C2_TCAM_IDX);
+                        self.classifier.c2_invalid(line, value);
+                    }
+                    return;
                 }
             }
             0x20..=0x21 => return self.queue_write(thread, offset, value),

@@ -27,6 +27,19 @@ impl<'a> Header<'a> {
             .unwrap_or(0)
     }
 
+    /// The eight bytes from `offset` on, the first in the low bits.
+    pub(crate) fn window(&self, offset: i32) -> u64 {
+        let start = usize::try_from(offset)
+            .ok()
+            .and_then(|at| at.checked_sub(MH_SIZE));
+        if let Some(bytes) = start.and_then(|at| self.data.get(at..)?.first_chunk()) {
+            return u64::from_le_bytes(*bytes);
+        }
+        (0..8).fold(0, |word, n| {
+            word | u64::from(self.byte(offset.wrapping_add(n))) << (8 * n)
+        })
+    }
+
     /// The frame from `offset` on, counted from the Marvell header.
     pub(crate) fn from(&self, offset: usize) -> &'a [u8] {
         offset

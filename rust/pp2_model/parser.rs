@@ -8,6 +8,7 @@
 
 use core::sync::atomic::{
     AtomicU32,
+    AtomicU64,
     Ordering::Relaxed, //
 };
 
@@ -67,6 +68,9 @@ pub(crate) struct Parser<S: Storage> {
     tcam: S::List<AtomicU32>,
     sram: S::List<AtomicU32>,
     hits: S::List<AtomicU32>,
+    /// The TCAM once more, in the form that lookups compare: for each line data and enable bits of
+    /// words 0..3, then of words 4 and 5.
+    packed: S::List<AtomicU64>,
     /// For each lookup id, the valid lines that can match it, one bit each.
     lines: S::List<AtomicU32>,
 }
@@ -78,6 +82,7 @@ impl<S: Storage> Parser<S> {
             tcam: words(LINES * TCAM_WORDS)?,
             sram: words(LINES * SRAM_WORDS)?,
             hits: words(LINES)?,
+            packed: storage.list(LINES * 4, |_| Ok(AtomicU64::new(0)))?,
             lines: words(LOOKUPS * LINES / 32)?,
         };
         this.reset();
@@ -89,6 +94,9 @@ impl<S: Storage> Parser<S> {
             for word in table.iter() {
                 word.store(0, Relaxed);
             }
+        }
+        for word in self.packed.iter() {
+            word.store(0, Relaxed);
         }
         for line in 0..LINES {
             self.tcam[line * TCAM_WORDS + 5].store(INVALID, Relaxed);
@@ -109,10 +117,21 @@ impl<S: Storage> Parser<S> {
 
     pub(crate) fn write_tcam(&self, line: u32, word: usize, value: u32) {
         self.tcam(line, word).store(value, Relaxed);
+        let line = line as usize % LINES;
+        let first = word / 4 * 4;
+        let (mut data, mut enable) = (0, 0);
+        for n in (first..TCAM_WORDS.min(first + 4)).rev() {
+            let word = u64::from(self.tcam[line * TCAM_WORDS + n].load(Relaxed));
+            data = data << 16 | word & 0xffff;
+            enable = enable << 16 | word >> 16;
+        }
+        // Bit 31 of word 5 says "invalid"; it is no enable bit.
+        enable &= if first == 0 { !0 } else { 0x7fff_ffff };
+        self.packed[line * 4 + first / 2].store(data & enable, Relaxed);
+        self.packed[line * 4 + first / 2 + 1].store(enable, Relaxed);
         if word != 5 {
             return;
         }
-        let line = line as usize % LINES;
         let (data, enable) = (value & 0xf, value >> 16 & 0xf);
         for lu in 0..LOOKUPS {
             let lines = &self.lines[lu * LINES / 32 + line / 32];
@@ -126,18 +145,15 @@ impl<S: Storage> Parser<S> {
     }
 
     /// The lowest valid line that matches.
-    fn lookup(&self, key: &[u16; TCAM_WORDS]) -> Option<usize> {
-        let lu = usize::from(key[5]) % LOOKUPS;
+    fn lookup(&self, key: [u64; 2]) -> Option<usize> {
+        let lu = (key[1] >> 16) as usize % LOOKUPS;
         for word in 0..LINES / 32 {
             let mut candidates = self.lines[lu * LINES / 32 + word].load(Relaxed);
             while candidates != 0 {
                 let line = word * 32 + candidates.trailing_zeros() as usize;
                 candidates &= candidates - 1;
-                let tcam = &self.tcam[line * TCAM_WORDS..(line + 1) * TCAM_WORDS];
-                let matches = key.iter().zip(tcam).all(|(key, word)| {
-                    let word = word.load(Relaxed);
-                    (word ^ u32::from(*key)) & word >> 16 & 0xffff == 0
-                });
+                let word = |n: usize| self.packed[line * 4 + n].load(Relaxed);
+                let matches = key[0] & word(1) == word(0) && key[1] & word(3) == word(2);
                 if matches {
                     return Some(line);
                 }
@@ -192,21 +208,14 @@ impl<H: Host> Device<H> {
         let (mut ai, mut from_result, mut done) = (0, false, false);
 
         for _ in 0..loops {
-            let mut key = [0; TCAM_WORDS];
-            for (w, word) in key.iter_mut().take(4).enumerate() {
-                *word = if !from_result {
-                    let at = offset.wrapping_add(2 * w as i32);
-                    u16::from_le_bytes([header.byte(at), header.byte(at.wrapping_add(1))])
-                } else if w < 2 {
-                    (parsed.ri >> (16 * w)) as u16
-                } else {
-                    0
-                };
-            }
-            key[4] = ai as u16 | 1 << (8 + port % 8);
-            key[5] = lookup as u16;
-
-            let Some(line) = self.parser.lookup(&key) else {
+            // Eight header bytes, or the result so far; then AI, port and lookup id.
+            let low = if from_result {
+                u64::from(parsed.ri)
+            } else {
+                header.window(offset)
+            };
+            let high = ai | 1 << (8 + port % 8) | lookup << 16;
+            let Some(line) = self.parser.lookup([low, u64::from(high)]) else {
                 break;
             };
             visit(line);
