@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Programs that the fuzzer found worth keeping.
+//! Programs that the fuzzer found worth keeping. `PP2_CORPUS` names another folder of them.
 
 mod common;
 
@@ -8,7 +8,8 @@ use common::program;
 
 #[test]
 fn corpus() {
-    let dir = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/corpus");
+    let dir = std::env::var("PP2_CORPUS")
+        .unwrap_or_else(|_| concat!(env!("CARGO_MANIFEST_DIR"), "/tests/corpus").to_string());
     let mut files: Vec<_> = std::fs::read_dir(dir)
         .unwrap()
         .map(|entry| entry.unwrap().path())
@@ -31,7 +32,7 @@ fn random_programs() {
         state ^= state << 17;
         state as u8
     };
-    let n = if cfg!(miri) { 2 } else { 500 };
+    let n = if cfg!(miri) { 2 } else { 3000 };
     for _ in 0..n {
         let len = 1 + usize::from(next()) * 2;
         let program: Vec<u8> = (0..len).map(|_| next()).collect();

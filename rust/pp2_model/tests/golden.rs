@@ -12,7 +12,12 @@ use common::{
     frames::{self, ethernet, ip6, mac, tcp, tcp4, tcp6, udp4, Ip4},
     Lab,
 };
-use pp2_model::{frame::Header, parser::Parsed, regs, Config};
+use pp2_model::{
+    frame::Header,
+    parser::Parsed,
+    regs,
+    Config, //
+};
 
 struct Expect<'a> {
     ri: u32,

@@ -4,8 +4,18 @@
 
 mod common;
 
-use common::{frames, Lab, SHORT};
-use pp2_model::{hostile::Fault, regs, Drop, Verdict, TXQ_FIRST};
+use common::{
+    frames,
+    Lab,
+    SHORT, //
+};
+use pp2_model::{
+    hostile::Fault,
+    regs,
+    Drop,
+    Verdict,
+    TXQ_FIRST, //
+};
 
 /// The next packet under a fault, and the one after it.
 fn two(fault: Fault, value: u32) -> [[u32; 8]; 2] {

@@ -5,11 +5,28 @@
 
 mod common;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{
+    BTreeMap,
+    BTreeSet, //
+};
 
-use common::{frames, Lab, LONG, RING, SHORT};
+use common::{
+    frames,
+    Lab,
+    LONG,
+    RING,
+    SHORT, //
+};
 use pp2_model::{
-    hostile::Fault, mac::Link, regs, Config, Verdict, PORTS, THREADS, TXQS_PER_PORT, TXQ_FIRST,
+    hostile::Fault,
+    mac::Link,
+    regs,
+    Config,
+    Verdict,
+    PORTS,
+    THREADS,
+    TXQS_PER_PORT,
+    TXQ_FIRST, //
 };
 use proptest::prelude::*;
 

@@ -5,8 +5,14 @@
 
 mod common;
 
-use common::{frames, Lab};
-use pp2_model::{regs, Region};
+use common::{
+    frames,
+    Lab, //
+};
+use pp2_model::{
+    regs,
+    Region, //
+};
 
 fn replay(lab: &Lab) {
     let hex = |s: &str| u32::from_str_radix(s, 16).unwrap();

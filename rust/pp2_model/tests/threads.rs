@@ -10,8 +10,16 @@ use std::{
     thread,
 };
 
-use common::{frames, Lab, LONG, SHORT};
-use pp2_model::{regs, Verdict};
+use common::{
+    frames,
+    Lab,
+    LONG,
+    SHORT, //
+};
+use pp2_model::{
+    regs,
+    Verdict, //
+};
 
 const ROUNDS: u32 = if cfg!(miri) { 6 } else { 400 };
 

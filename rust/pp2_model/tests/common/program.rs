@@ -4,10 +4,23 @@
 //! fuzzer makes them up; those it found something with are kept as a corpus of tests.
 
 use pp2_model::{
-    host::Timer, hostile::Fault, mac::Link, regs, regs::Reg, Config, Region, WireError,
+    host::Timer,
+    hostile::Fault,
+    mac::Link,
+    regs,
+    regs::Reg,
+    Config,
+    Region,
+    WireError, //
 };
 
-use super::{frames, Lab, MEMORY, PAGE, RING};
+use super::{
+    frames,
+    Lab,
+    MEMORY,
+    PAGE,
+    RING, //
+};
 
 /// Takes numbers off a byte string; zeros at the end.
 struct Bytes<'a>(&'a [u8]);
