@@ -13,9 +13,15 @@ use crate::tally::Tally;
 /// The tests of the build's scripts. They need no kernel.
 const SCRIPTS: [&str; 2] = ["check-tree", "rust-project"];
 
+/// What cargo tests: a name, and the directory of its manifest.
+const CRATES: [(&str, &str); 2] = [("tools", "tools"), ("hardware model", "rust/pp2_model")];
+
 /// Runs all of them.
 pub fn run(ctx: &Ctx) -> Result<Tally> {
-    let mut tally = cargo(ctx)?;
+    let mut tally = Tally::default();
+    for (name, dir) in CRATES {
+        tally.add(cargo(ctx, name, dir)?);
+    }
     for name in SCRIPTS {
         tally.add(script(ctx, name)?);
     }
@@ -54,9 +60,10 @@ fn count_tap(text: &str) -> Tally {
     tally
 }
 
-/// Runs `cargo test` on the tools.
-fn cargo(ctx: &Ctx) -> Result<Tally> {
-    let mut step = Step::start(ctx, "cargo test of the tools", "test-host")?;
+/// Runs `cargo test` on the workspace in `dir`.
+fn cargo(ctx: &Ctx, name: &str, dir: &str) -> Result<Tally> {
+    let log = format!("test-{}", name.replace(' ', "-"));
+    let mut step = Step::start(ctx, format!("cargo test of the {name}"), &log)?;
     let mut command = step::command("cargo");
     command
         .args([
@@ -67,7 +74,7 @@ fn cargo(ctx: &Ctx) -> Result<Tally> {
             "never",
             "--manifest-path",
         ])
-        .arg(ctx.paths.repo.join("tools/Cargo.toml"));
+        .arg(ctx.paths.repo.join(dir).join("Cargo.toml"));
     let status = step.status(&command)?;
     let text = fs::read_to_string(step.log()).context("cannot read the log")?;
     let mut tally = count(&text);

@@ -179,6 +179,7 @@ fn parse_tables() -> Vec<Stage> {
         let mut fields = line.split(' ');
         let (kind, index) = (fields.next().unwrap(), fields.next().unwrap());
         let (select, base, shift) = match kind {
+            "#" => continue,
             "=" => {
                 writes.reverse();
                 stages.push((index.to_string(), std::mem::take(&mut writes).concat()));
