@@ -122,51 +122,38 @@ pub fn archive(distribution: &Distribution, arch: &str) -> Result<Archive> {
         );
     }
     let sources = read_sources(Path::new("/etc/apt"));
-    Ok(choose(distribution, arch, &sources))
+    choose(distribution, arch, &sources)
 }
 
-fn choose(distribution: &Distribution, arch: &str, sources: &[Source]) -> Archive {
+fn choose(distribution: &Distribution, arch: &str, sources: &[Source]) -> Result<Archive> {
     let names: &[&str] = match distribution.codename.as_str() {
         "sid" => &["sid", "unstable"],
         _ => &[&distribution.codename, "stable", "oldstable", "testing"],
     };
-    let own = names.iter().find_map(|name| {
+    let Some(own) = names.iter().find_map(|name| {
         sources.iter().find(|source| {
             source.suites.iter().any(|suite| suite == name)
                 && source.components.iter().any(|part| part == "main")
         })
-    });
-    if distribution.is_debian() {
-        let keyring = "/usr/share/keyrings/debian-archive-keyring.gpg";
-        return Archive {
-            uris: own.map_or_else(
-                || vec!["http://deb.debian.org/debian".to_owned()],
-                |source| source.uris.clone(),
-            ),
-            components: "main",
-            signed_by: own.map_or_else(
-                || Some(keyring.to_owned()),
-                |source| source.signed_by.clone(),
-            ),
-        };
-    }
-    let keyring = "/usr/share/keyrings/ubuntu-archive-keyring.gpg";
-    // Ubuntu keeps amd64 and the other architectures in two archives.
-    let (mirror, other) = match arch {
-        "amd64" => ("http://archive.ubuntu.com/ubuntu", "amd64"),
-        _ => ("http://ports.ubuntu.com/ubuntu-ports", arch),
+    }) else {
+        bail!(
+            "apt has no source of {}'s packages; add one and try again",
+            distribution.codename
+        );
     };
-    let uris = match own {
-        Some(source) if host_deb_arch() == other => source.uris.clone(),
-        _ => vec![mirror.to_owned()],
-    };
-    Archive {
-        uris,
-        components: "main universe",
-        signed_by: own
-            .and_then(|source| source.signed_by.clone())
-            .or_else(|| Path::new(keyring).exists().then(|| keyring.to_owned())),
+    // Ubuntu keeps amd64 and the other architectures in two archives, and nothing here tells where the other is.
+    if distribution.is_ubuntu() && (arch == "amd64") != (host_deb_arch() == "amd64") {
+        bail!("Ubuntu's archive for this machine has no packages for {arch}");
     }
+    Ok(Archive {
+        uris: own.uris.clone(),
+        components: if distribution.is_ubuntu() {
+            "main universe"
+        } else {
+            "main"
+        },
+        signed_by: own.signed_by.clone(),
+    })
 }
 
 fn read_sources(etc: &Path) -> Vec<Source> {
@@ -276,7 +263,7 @@ mod tests {
              Components: main\n\nTypes: deb deb-src\nURIs: http://m/debian\n\
              Suites: bookworm bookworm-updates\nComponents: main contrib\nSigned-By: /k.gpg\n",
         );
-        let archive = choose(&debian(), "arm64", &sources);
+        let archive = choose(&debian(), "arm64", &sources).unwrap();
         assert_eq!(
             archive.stanza(&["trixie-backports"]),
             "Types: deb\nURIs: http://m/debian\nSuites: trixie-backports\nComponents: main\n\
@@ -293,7 +280,7 @@ mod tests {
         assert_eq!(source.uris, ["http://m"]);
         assert!(parse_line("deb-src http://m bookworm main").is_none());
         assert!(parse_line("# deb http://m bookworm main").is_none());
-        let archive = choose(&debian(), "amd64", &[source]);
+        let archive = choose(&debian(), "amd64", &[source]).unwrap();
         assert!(!archive.stanza(&["sid"]).contains("rusted"));
     }
 
@@ -303,7 +290,9 @@ mod tests {
             "Types: deb\nURIs: http://m\nSuites: bookworm\nComponents: main\n\
              Signed-By:\n -----BEGIN PGP\n .\n abc\n",
         );
-        let stanza = choose(&debian(), "amd64", &sources).stanza(&["sid"]);
+        let stanza = choose(&debian(), "amd64", &sources)
+            .unwrap()
+            .stanza(&["sid"]);
         assert!(stanza.contains("Signed-By: \n -----BEGIN PGP\n .\n abc\n"));
     }
 
@@ -311,9 +300,7 @@ mod tests {
     fn disabled_sources_are_not_used() {
         let text = "Types: deb\nEnabled: no\nURIs: http://m\nSuites: bookworm\nComponents: main\n";
         assert!(parse_deb822(text).is_empty());
-        let stanza = choose(&debian(), "amd64", &[]).stanza(&["sid"]);
-        assert!(stanza.contains("deb.debian.org"));
-        assert!(stanza.contains("debian-archive-keyring"));
+        assert!(choose(&debian(), "amd64", &[]).is_err());
     }
 
     #[test]
@@ -330,10 +317,9 @@ mod tests {
             signed_by: None,
         }];
         assert!(choose(&ubuntu, host_deb_arch(), &sources)
+            .unwrap()
             .stanza(&["noble"])
             .contains("http://mine"));
-        assert!(!choose(&ubuntu, other, &sources)
-            .stanza(&["noble"])
-            .contains("http://mine"));
+        assert!(choose(&ubuntu, other, &sources).is_err());
     }
 }
