@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{bail, Context, Result};
 
+use crate::cache;
 use crate::ctx::Ctx;
 use crate::doctor;
 use crate::packages::{self, Fix, Plan, BINDGEN_CRATE};
@@ -27,12 +28,18 @@ pub struct Args {}
 /// Runs `setup`.
 pub fn run(ctx: &Ctx, _args: &Args) -> Result<ExitCode> {
     let mut before = usize::MAX;
-    for _ in 0..ROUNDS {
+    let mut lock = None;
+    for _ in 0..=ROUNDS {
         let items = doctor::survey(ctx);
         let fixes: Vec<&Fix> = items.iter().filter_map(|item| item.fix.as_ref()).collect();
         if fixes.is_empty() {
             step::say("Everything is there.");
             return Ok(ExitCode::SUCCESS);
+        }
+        if lock.is_none() {
+            // Two of us would take turns at apt's lists; the second finds all done by the first.
+            lock = Some(cache::lock(&ctx.paths.cache.join("tools/setup"))?);
+            continue;
         }
         if fixes.len() >= before {
             break;
@@ -101,7 +108,7 @@ fn install_packages(ctx: &Ctx, plan: &Plan) -> Result<()> {
 fn install_bindgen(ctx: &Ctx) -> Result<()> {
     let root = toolchain::private_bindgen_root(ctx);
     let target = ctx.paths.cache.join("tools/bindgen-build");
-    let _lock = crate::cache::lock(&root)?;
+    let _lock = cache::lock(&root)?;
     let mut step = Step::start(ctx, "Building bindgen", "setup-bindgen")?;
     let mut install = step::command("cargo");
     install.args(["install", "--locked", "--root"]).arg(&root);
