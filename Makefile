@@ -87,7 +87,7 @@ demo: setup
 
 PHONY += bench
 bench: setup
-	$(Q)$(xtask) bench
+	$(Q)$(xtask) bench page-pool
 
 PHONY += lab
 lab: setup
