@@ -20,19 +20,13 @@ cd "$(dirname "$0")/.." || exit 1
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 
-passed=0
-failed=0
+. tests/tap.sh
 
-report()
+# fail NAME, and show why
+fail()
 {
-	if [ "$1" = y ]; then
-		passed=$((passed + 1))
-		echo "ok $((passed + failed)) - $2"
-	else
-		failed=$((failed + 1))
-		echo "not ok $((passed + failed)) - $2"
-		sed 's/^/# /' "$tmp/log" | tail -30
-	fi
+	report n "$1"
+	sed 's/^/# /' "$tmp/log" | tail -30
 }
 
 run()
@@ -47,7 +41,7 @@ built()
 	if grep -Eq "$2" "$tmp/log"; then
 		report y "$1"
 	else
-		report n "$1"
+		fail "$1"
 	fi
 }
 
@@ -73,13 +67,13 @@ for kdir; do
 	cd "$tmp/tree" || exit 1
 
 	if ! run; then
-		report n "$kdir: builds"
+		fail "$kdir: builds"
 		continue
 	fi
 	report y "$kdir: builds"
 
 	if grep -Eqi 'warning|error' "$tmp/log"; then
-		report n "$kdir: without warnings"
+		fail "$kdir: without warnings"
 	else
 		report y "$kdir: without warnings"
 	fi
@@ -87,13 +81,13 @@ for kdir; do
 	if run && ! grep -q . "$tmp/log"; then
 		report y "$kdir: has nothing left to do then"
 	else
-		report n "$kdir: has nothing left to do then"
+		fail "$kdir: has nothing left to do then"
 	fi
 
 	helper_calls > "$tmp/log"
 	if grep -q '^CONFIG_RUST_INLINE_HELPERS=y' "$config"; then
 		if grep -q . "$tmp/log"; then
-			report n "$kdir: inlines the helpers"
+			fail "$kdir: inlines the helpers"
 		else
 			report y "$kdir: inlines the helpers"
 		fi
@@ -104,7 +98,7 @@ for kdir; do
 	if grep -q '^CONFIG_MODVERSIONS=y' "$config"; then
 		grep '_R\|rust_net_helper' "$out/Module.symvers" | grep '^0x00000000' > "$tmp/log"
 		if grep -q . "$tmp/log"; then
-			report n "$kdir: gives each symbol a version"
+			fail "$kdir: gives each symbol a version"
 		else
 			report y "$kdir: gives each symbol a version"
 		fi
@@ -127,14 +121,14 @@ for kdir; do
 	   find "$out.inst" -name 'rust_net.ko*' | grep -q .; then
 		report y "$kdir: installs"
 	else
-		report n "$kdir: installs"
+		fail "$kdir: installs"
 	fi
 
 	# Kbuild leaves what makes the directory an output directory.
 	run clean
 	find "$out" -type f ! -path "$out/Makefile" ! -path "$out/.gitignore" > "$tmp/log"
 	if grep -q . "$tmp/log"; then
-		report n "$kdir: cleans everything"
+		fail "$kdir: cleans everything"
 	else
 		report y "$kdir: cleans everything"
 	fi
@@ -145,7 +139,7 @@ for kdir; do
 			$args modules > "$tmp/log" 2>&1; then
 		report y "$kdir: builds by plain Kbuild, beside the source"
 	else
-		report n "$kdir: builds by plain Kbuild, beside the source"
+		fail "$kdir: builds by plain Kbuild, beside the source"
 	fi
 	make -C "$kdir" M="$PWD" clean > "$tmp/log" 2>&1
 	cd - > /dev/null || exit 1
@@ -153,11 +147,10 @@ for kdir; do
 	(cd "$tmp/tree" && find . -type f -o -type l) | sed 's,^\./,,' | LC_ALL=C sort |
 		LC_ALL=C comm -13 "$tmp/want" - > "$tmp/log"
 	if grep -q . "$tmp/log"; then
-		report n "$kdir: cleans that, too"
+		fail "$kdir: cleans that, too"
 	else
 		report y "$kdir: cleans that, too"
 	fi
 done
 
-echo "$passed passed, $failed failed"
-[ $failed = 0 ]
+tally

@@ -9,8 +9,7 @@ cd "$(dirname "$0")/.." || exit 1
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 
-passed=0
-failed=0
+. tests/tap.sh
 tree=$tmp/linux
 bin=$tmp/bin
 headers=
@@ -68,17 +67,6 @@ good_gcc()
 unset_config()
 {
 	sed -i "/^CONFIG_$1=/d" "$tree/include/config/auto.conf"
-}
-
-report()
-{
-	if [ "$1" = y ]; then
-		passed=$((passed + 1))
-		echo "ok $((passed + failed)) - $2"
-	else
-		failed=$((failed + 1))
-		echo "not ok $((passed + failed)) - $2"
-	fi
 }
 
 # expect NAME STATUS STDOUT STDERR COMMAND...
@@ -324,5 +312,4 @@ expect "Kbuild refuses as well" 2 \
 expect "but not for clean and modpost" 0 built "" plain
 expect "and not twice" 0 built "" plain need-modorder=1 TREE_CHECKED=y
 
-echo "$passed passed, $failed failed"
-[ $failed = 0 ]
+tally

@@ -9,8 +9,7 @@ cd "$(dirname "$0")/.." || exit 1
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 
-passed=0
-failed=0
+. tests/tap.sh
 
 # check NAME PYTHON-EXPRESSION, over `crates`, `names` and `deps`
 check()
@@ -27,11 +26,9 @@ check()
 		sys.exit(not eval(sys.argv[2]))
 	EOF
 	then
-		passed=$((passed + 1))
-		echo "ok $((passed + failed)) - $1"
+		report y "$1"
 	else
-		failed=$((failed + 1))
-		echo "not ok $((passed + failed)) - $1"
+		report n "$1"
 	fi
 }
 
@@ -85,5 +82,4 @@ for where in elsewhere beside; do
 		"'MODULE' in names['net']['cfg'] and 'MODULE' not in names['kernel']['cfg']"
 done
 
-echo "$passed passed, $failed failed"
-[ $failed = 0 ]
+tally
