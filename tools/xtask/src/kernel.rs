@@ -30,19 +30,19 @@ pub struct Source {
     pub source: Option<PathBuf>,
 }
 
-/// Arguments of `kernel`.
+/// Which kernel: the arguments of `kernel`, and of what is done for one.
 #[derive(clap::Args)]
 pub struct Args {
     /// The architecture.
     #[arg(long, value_enum, default_value = "um")]
-    arch: Arch,
+    pub arch: Arch,
 
     /// The flavour of configuration.
     #[arg(long, value_enum, default_value = "normal")]
-    config: Config,
+    pub config: Config,
 
     #[command(flatten)]
-    source: Source,
+    pub source: Source,
 }
 
 /// A built kernel.

@@ -67,7 +67,7 @@ enum Command {
     /// Fetch, configure and build a kernel; print its build directory.
     Kernel(kernel::Args),
     /// Build our modules against such a kernel; print their build directory.
-    Modules(modules::Args),
+    Modules(kernel::Args),
     /// Boot a kernel with our modules, for a shell or a script.
     Lab(lab::Args),
     /// Run the tests, all or some.

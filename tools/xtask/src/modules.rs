@@ -9,27 +9,11 @@ use std::process::{Command, ExitCode};
 
 use anyhow::{bail, Context, Result};
 
-use crate::arch::{Arch, Config};
 use crate::cache::{self, sha256, Entry};
 use crate::ctx::Ctx;
 use crate::guest;
 use crate::kernel::{self, Kernel};
 use crate::step::Step;
-
-/// Arguments of `modules`.
-#[derive(clap::Args)]
-pub struct Args {
-    /// The architecture.
-    #[arg(long, value_enum, default_value = "um")]
-    arch: Arch,
-
-    /// The flavour of configuration.
-    #[arg(long, value_enum, default_value = "normal")]
-    config: Config,
-
-    #[command(flatten)]
-    source: kernel::Source,
-}
 
 /// Our modules for one kernel.
 pub struct Modules {
@@ -44,7 +28,7 @@ pub struct Modules {
 }
 
 /// Runs `modules`.
-pub fn run(ctx: &Ctx, args: &Args) -> Result<ExitCode> {
+pub fn run(ctx: &Ctx, args: &kernel::Args) -> Result<ExitCode> {
     let kernel = kernel::ensure(ctx, args.arch, args.config, &args.source)?;
     println!("{}", ensure(ctx, &kernel)?.build.display());
     Ok(ExitCode::SUCCESS)
