@@ -41,7 +41,6 @@ const SYNC_ALL: u32 = u32::MAX;
 ///   by nobody else.
 /// - If `M` is [`Mapped`], the page is mapped for DMA until the pool is
 ///   destroyed.
-#[repr(C)]
 pub(super) struct RawBuffer<G: Geometry, M: Mapping> {
     page: NonNull<bindings::page>,
     offset: G::Offset,
@@ -186,7 +185,6 @@ impl<G: Geometry, M: Mapping> RawBuffer<G, M> {
 /// drop(buffer);
 /// ```
 #[must_use = "an unused buffer goes straight back to its pool"]
-#[repr(transparent)]
 pub struct Buffer<G: Geometry, M: Mapping> {
     raw: RawBuffer<G, M>,
 }

@@ -53,8 +53,18 @@ impl Cookie {
     }
 
     #[inline]
+    fn new(index: usize, generation: u16) -> Self {
+        Self(u32::from(generation) << INDEX_BITS | index as u32)
+    }
+
+    #[inline]
     fn index(self) -> usize {
         (self.0 & ((1 << INDEX_BITS) - 1)) as usize
+    }
+
+    #[inline]
+    fn generation(self) -> u16 {
+        (self.0 >> INDEX_BITS) as u16
     }
 }
 
@@ -188,9 +198,7 @@ impl<G: Geometry, M: Mapping> Posted<G, M> {
         slot.word = page.as_ptr() as usize;
         slot.offset = offset;
 
-        Ok(Cookie(
-            u32::from(slot.generation) << INDEX_BITS | index as u32,
-        ))
+        Ok(Cookie::new(index, slot.generation))
     }
 
     /// Takes back a buffer to which the device has written `len` bytes.
@@ -228,7 +236,7 @@ impl<G: Geometry, M: Mapping> Posted<G, M> {
         let index = cookie.index();
         let slot = self.slots.get_mut(index)?;
 
-        if slot.word & 1 != 0 || u32::from(slot.generation) != cookie.bits() >> INDEX_BITS {
+        if slot.word & 1 != 0 || slot.generation != cookie.generation() {
             return None;
         }
 
@@ -256,7 +264,7 @@ impl<G: Geometry, M: Mapping> Posted<G, M> {
         (0..self.slots.len()).filter_map(|index| {
             let generation = self.slots.get(index)?.generation;
 
-            self.take_back(Cookie(u32::from(generation) << INDEX_BITS | index as u32))
+            self.take_back(Cookie::new(index, generation))
         })
     }
 
